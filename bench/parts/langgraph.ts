@@ -3,11 +3,13 @@ import { installPeers } from '../install-peers.ts'
 import { atMost, count, duration, type Figure, type PartResult, times } from '../report.ts'
 import { alternate, ratioOf, timeOf } from '../rounds.ts'
 
+// LangGraph's own depends on better-sqlite3, which is compiled for the system's Node.
 const entries: readonly Entry[] = [
   { file: 'langgraph-palimpsest.ts', variant: 'full' },
-  { file: 'langgraph-palimpsest.ts', variant: 'normal' },
-  // They depend on better-sqlite3, which is compiled for the system's Node.
   { file: 'langgraph.mjs', node: 'system' },
+]
+const others: readonly Entry[] = [
+  { file: 'langgraph-palimpsest.ts', variant: 'normal' },
   { file: 'langgraph.mjs', variant: 'delta', node: 'system' },
 ]
 const content = 1_024
@@ -21,7 +23,7 @@ export const langgraph = async (folder: string, isQuick: boolean): Promise<PartR
   const problem = await installPeers((text) => process.stderr.write(text))
   if (problem !== undefined) absent.push(`The peers could not be installed: ${problem}`)
   const entered: Entrant[] = []
-  for (const entry of entries)
+  for (const entry of isFull ? [...entries, ...others] : entries)
     try {
       entered.push(await enter(entry, folder))
     } catch (error) {

@@ -24,8 +24,8 @@ export const isLangChainMessage = (value: unknown): value is LangChainMessage =>
 const modules = ['langchain_core', 'messages']
 
 /**
- * Converts a serialized message of LangChain to a message that people and other models can read. What blocks cannot say of it is kept in
- * the message's field `item`, so that `langChainMessageOf` returns the same message. A message that this would alter is kept whole, in a
+ * Converts a serialized message of LangChain to a message that people and other models can read. The rest of it is kept in the
+ * message's field `item`, so that `langChainMessageOf` returns the same message. A message that this would alter is kept whole, in a
  * block of type `langchain_message`.
  */
 export const messageOf = (given: LangChainMessage): NewMessage => {
@@ -35,7 +35,7 @@ export const messageOf = (given: LangChainMessage): NewMessage => {
     : { role: roleOf(given), content: [unknownBlock({ type: 'langchain_message', message: given })] }
 }
 
-/** Converts a message to one of LangChain: a message that `messageOf` made to the one that it was given, any other to the nearest one. */
+/** Converts a message to one of LangChain: the result of `messageOf` to its argument, any other message to the nearest one. */
 export const langChainMessageOf = (message: Message): LangChainMessage => {
   const { role, content, item = {} } = message as Message & { readonly item?: Fields }
   const [block]: readonly AnyBlock[] = content

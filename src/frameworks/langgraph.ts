@@ -66,8 +66,8 @@ const partOf = (name: string): string => {
 /**
  * Creates a checkpointer of LangGraph: `graph.compile({ checkpointer: checkpointSaver(store) })` keeps its threads in the store. The
  * channel `messages` is a conversation that can be read and searched; each message is stored once for all
- * checkpoints. The methods reject with the errors of the store, `StaleContext` if other processes write without a pause, and with `InvalidInput` for a config without `thread_id` or a value that no
- * event can hold.
+ * checkpoints. The methods reject with the errors of the store, with `StaleContext` if other processes write without a pause, and with
+ * `InvalidInput` for a config without `thread_id` or a value that no event can hold.
  *
  * @example
  * import { openStore } from 'palimpsest'
@@ -261,7 +261,7 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
     }
   }
 
-  /** Returns the writes of a checkpoint in LangGraph's order. The first write of a task at an index counts, the last one of an error. */
+  /** Returns the writes of a checkpoint in LangGraph's order: the first write of a task at an index, and its last error. */
   async #writesOf(thread: GraphThread, id: string): Promise<CheckpointPendingWrite[]> {
     const found = new Map<string, { readonly key: ReturnType<typeof writesSortKey>; readonly write: Write }>()
     for (const { task, path, writes } of thread.writes(id))
@@ -319,8 +319,8 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
   }
 
   /**
-   * Runs a change of a thread. The records of changes that are requested at the same time are noted together: LangGraph does not wait for a
-   * checkpoint before it writes what the tasks after it do.
+   * Runs a change of a thread. The records of changes that are requested at the same time are noted together: LangGraph does not wait
+   * for a checkpoint before it writes what the tasks after it do.
    */
   #changed(conversation: string, run: Change['run']): Promise<void> {
     return new Promise((resolve, reject) => {
