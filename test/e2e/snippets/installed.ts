@@ -21,6 +21,7 @@ const others = [
   '@ai-sdk',
   '@anthropic-ai',
   '@eventstore',
+  '@langchain',
   '@modelcontextprotocol',
   '@opentelemetry',
   'ai',
