@@ -424,3 +424,25 @@ describe('a checkpointer of LangGraph', () => {
     }
   })
 })
+
+describe('notes', () => {
+  test('are read by their revisions, without those of the conversation that a fork came from', async () => {
+    const store = await opened('memory:')
+    const chat = store.conversation('c')
+    await chat.append({ role: 'user', content: 'Hello.' })
+    for (const data of [0, 1, 2, 3]) await chat.note({ kind: data % 2 ? 'my/odd' : 'my/even', data })
+    const numbers = async (...given: Parameters<typeof chat.notes>) =>
+      (await chat.notes(...given)).map(({ data }) => data)
+    expect(await numbers({ from: 1 })).toEqual([1, 2, 3])
+    expect(await numbers({ from: 1, limit: 2 })).toEqual([1, 2])
+    expect(await numbers({ from: 0, kind: 'my/even', last: 1 })).toEqual([2])
+    expect(await numbers({ from: 4 })).toEqual([])
+    await expect(chat.notes({ from: 0, limit: 0 })).rejects.toMatchObject({
+      _tag: 'InvalidInput',
+      path: 'limit',
+    })
+    const fork = await chat.fork('f')
+    expect(await fork.notes()).toHaveLength(4)
+    expect(await fork.notes({ from: 0 })).toEqual([])
+  })
+})
