@@ -12,6 +12,7 @@ export default defineConfig({
     'investigate/index': 'src/investigate/index.ts',
     'frameworks/ai-sdk': 'src/frameworks/ai-sdk.ts',
     'frameworks/claude-agent-sdk': 'src/frameworks/claude-agent-sdk.ts',
+    'frameworks/langgraph': 'src/frameworks/langgraph.ts',
     'frameworks/openai-agents': 'src/frameworks/openai-agents.ts',
     'testing/index': 'src/testing/index.ts',
     'cli/main': 'src/cli/main.ts',
@@ -21,8 +22,8 @@ export default defineConfig({
     'chunks/spool-thread': 'src/cli/record/spool-thread.ts',
   },
   platform: 'node',
-  // The first loads a lot, and only when a store needs it; the others are the program's own.
-  external: /^@(eventstore|opentelemetry|sigstore)\//,
+  // The first loads a lot, and only when a store needs it; the others are the program's own, so that both use one copy.
+  external: /^@(eventstore|langchain|opentelemetry|sigstore)\//,
   // The same functions as modules, of which only those that are used are taken.
   resolve: { alias: { 'fp-ts/lib': 'fp-ts/es6' } },
   output: {

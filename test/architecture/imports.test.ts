@@ -36,7 +36,7 @@ const layers: Readonly<Record<string, string>> = {
   investigate:
     'result events projections commands store agent/models agent/receipts agent/tools agent/context agent/turn api',
   '/': 'result events projections commands store store/blobs conversation transfer recorder agent/models agent/receipts agent/tools agent/context agent/turn agent/workers catalogue audit api',
-  frameworks: 'result events projections recorder api /',
+  frameworks: 'result events projections commands store conversation recorder api /',
   // A program by itself: nobody's tests may depend on what is tested.
   'testing/messages-api': '',
   'testing/chat-completions': 'testing/messages-api',
@@ -60,6 +60,8 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   '@modelcontextprotocol/sdk/server/mcp.js': ['server'],
   '@modelcontextprotocol/sdk/server/stdio.js': ['server'],
   '@ai-sdk/provider': ['frameworks'],
+  '@langchain/core/runnables': ['frameworks'],
+  '@langchain/langgraph-checkpoint': ['frameworks'],
   '@openai/agents-core': ['frameworks'],
   '@opentelemetry/api': ['agent/telemetry'],
   openai: ['agent/models/openai'],

@@ -19,6 +19,7 @@ const entries = {
   'palimpsest/core': 'src/core.ts',
   'palimpsest/fp': 'src/fp.ts',
   'palimpsest/investigate': 'src/investigate/index.ts',
+  'palimpsest/langgraph': 'src/frameworks/langgraph.ts',
   'palimpsest/openai-agents': 'src/frameworks/openai-agents.ts',
   'palimpsest/recorder': 'src/recorder.ts',
   'palimpsest/testing': 'src/testing/index.ts',

@@ -86,6 +86,8 @@ const envelopeFields = {
   causationId: kinds.anything,
 }
 
+const noteOptions = { kind: kinds.text, last: kinds.count, from: kinds.first, limit: kinds.several }
+
 export const createNoteKeeper = (
   store: EventStore,
   { write, index }: NoteStore,
@@ -119,7 +121,7 @@ export const createNoteKeeper = (
     }
 
   async function* notes(options?: NotesOptions): Fallible<ReadError, readonly Note[]> {
-    const given = yield* unwrap(checkOptions(options, { kind: kinds.text, last: kinds.count }))
+    const given = yield* unwrap(checkOptions(options, noteOptions))
     yield* unwrap(checkedId)
     return yield* readNotes(store, id, given)
   }

@@ -23,6 +23,13 @@ export interface NotesOptions {
   readonly kind?: string | undefined
   /** Maximum number of notes to return; the newest are kept. Default: all. */
   readonly last?: number | undefined
+  /**
+   * Lowest `revision` of the notes to return; then only notes of the conversation itself are returned, without those of the conversation
+   * that it was forked from. Default: all.
+   */
+  readonly from?: number | undefined
+  /** Number of revisions to read, starting with `from`, 1 or more. Default: all. Only with `from`. */
+  readonly limit?: number | undefined
 }
 
 /** Returns the side stream that contains a conversation's notes and links. */
@@ -62,9 +69,20 @@ async function* lineageOf(store: EventStore, conversation: string): Fallible<Rea
 export async function* readNotes(
   store: EventStore,
   conversation: string,
-  { kind, last = Infinity }: NotesOptions = {},
+  { kind, last = Infinity, from, limit = Infinity }: NotesOptions = {},
 ): Fallible<ReadError, readonly Note[]> {
   const lineage = yield* lineageOf(store, conversation)
+  if (from !== undefined) {
+    const notes = notesOf(store, conversation)
+    const { revision } = yield* notes.end()
+    const events = yield* notes.since(from - 1, Math.min(revision, from + limit - 1))
+    const chosen = events.flatMap((event) =>
+      event.type === 'Noted' && (kind === undefined || event.data.kind === kind)
+        ? [noteOf(conversation, event)]
+        : [],
+    )
+    return last === 0 ? [] : chosen.slice(-last)
+  }
   const found: Note[] = []
   yield* catchTyped<StoreError, void>(async () => {
     for await (const [holder, event] of ofLineage(store, lineage)) {

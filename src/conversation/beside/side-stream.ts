@@ -68,8 +68,8 @@ export interface SideStream<Fact, Recorded> {
   ) => Fallible<SideError | Failure, Recorded>
   /** Finds the event recorded under a command id. */
   readonly find: (commandId: string) => Fallible<StoreError, Recorded | undefined>
-  /** Reads the events after a revision, in order. */
-  readonly since: (revision: number) => Fallible<StoreError, readonly Recorded[]>
+  /** Reads the events after a revision, in order, up to and including the revision `to` (default: the last one). */
+  readonly since: (revision: number, to?: number) => Fallible<StoreError, readonly Recorded[]>
   /**
    * Yields the events newest first, without those of an unfinished import; with `type`, only events of that type. Throws a `StoreError`
    * during iteration.
@@ -143,9 +143,9 @@ export const sideStream = <Fact, Recorded>(
       return yield* at(revision)
     })
 
-  async function* since(revision: number): Fallible<StoreError, readonly Recorded[]> {
+  async function* since(revision: number, to = Infinity): Fallible<StoreError, readonly Recorded[]> {
     const facts: Recorded[] = []
-    for await (const page of pagesOf(store, stream, { from: revision + 1 }))
+    for await (const page of pagesOf(store, stream, { from: revision + 1, to }))
       for (const event of yield* unwrap(page)) facts.push(yield* unwrap(decode(event, event)))
     return facts
   }
