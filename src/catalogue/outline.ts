@@ -137,12 +137,15 @@ export const createBucketTaker = (
   const min = first.map(() => Infinity)
   const zeros = (): number[] => first.map(() => 0)
   const [max, markers, rewinds, failed] = [zeros(), zeros(), zeros(), zeros()]
+  const kinds: Partial<Record<EventKind, number[]>> = {}
   let bucket = 0
 
   const takeEvent = (position: number, tokens: number, kind: EventKind, isFailed: boolean): void => {
     while (position >= (first[bucket + 1] ?? Infinity)) bucket++
     if (tokens < (min[bucket] ?? 0)) min[bucket] = tokens
     if (tokens > (max[bucket] ?? 0)) max[bucket] = tokens
+    const ofKind = (kinds[kind] ??= zeros())
+    ofKind[bucket] = (ofKind[bucket] ?? 0) + 1
     if (kind === 'C' || kind === 'T') markers[bucket] = (markers[bucket] ?? 0) + 1
     if (kind === 'W') rewinds[bucket] = (rewinds[bucket] ?? 0) + 1
     if (isFailed) failed[bucket] = (failed[bucket] ?? 0) + 1
@@ -156,7 +159,7 @@ export const createBucketTaker = (
             if (start + index >= begin && start + index <= last)
               takeEvent(start + index, tokens, columns.kindAt(index), columns.isFailedAt(index))
     },
-    taken: () => ({ buckets, first, min, max, markers, rewinds, failed }),
+    taken: () => ({ buckets, first, min, max, kinds, markers, rewinds, failed }),
   }
 }
 

@@ -91,6 +91,8 @@ export interface BucketColumns {
   /** Minimum number of tokens that the model sees in each part; `max` is the maximum. */
   readonly min: readonly number[]
   readonly max: readonly number[]
+  /** Number of events of each kind in each part, by the letter of the kind (`EventKind`). Kinds that never occur are left out. */
+  readonly kinds: Readonly<Partial<Record<EventKind, readonly number[]>>>
   /** Number of markers in each part; `rewinds` is the number of rewinds. */
   readonly markers: readonly number[]
   readonly rewinds: readonly number[]

@@ -58,6 +58,9 @@ export const bucketsShape = z
     first: z.array(position).describe('First position of each bucket'),
     min: counts.describe('Minimum of the tokens that the model sees in the bucket'),
     max: counts,
+    kinds: z
+      .record(z.string(), counts)
+      .describe('Number of events of each kind in each bucket, by the letters of the outline'),
     markers: counts.describe('Number of markers in each bucket'),
     rewinds: counts,
     failed: counts.describe('Number of events in each bucket that record an error'),

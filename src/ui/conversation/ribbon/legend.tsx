@@ -7,16 +7,21 @@ import type { Picture } from './picture.ts'
 interface LegendProps extends Pick<Picture, 'outline' | 'scale' | 'limit'> {
   /** Position under the mouse pointer; undefined if the pointer is elsewhere. */
   readonly pointed: number | undefined
+  /** Description of the part of the overview under the mouse pointer, if any. */
+  readonly part: string | undefined
 }
 
 /** Shows the meaning of the colours, and describes the event under the mouse pointer. */
-export const Legend = ({ outline, scale, limit, pointed }: LegendProps) => {
+export const Legend = ({ outline, scale, limit, pointed, part }: LegendProps) => {
   const most = useMemo(() => curveMost({ outline, scale, limit }), [outline, scale, limit])
   return (
     <div class="legend">
       <Colours outline={outline} />
       <span class="figures pointed">
-        {pointed === undefined ? `tokens in context, up to ${brief(most)}` : pointedWords(outline, pointed)}
+        {part ??
+          (pointed === undefined
+            ? `tokens in context, up to ${brief(most)}`
+            : pointedWords(outline, pointed))}
       </span>
     </div>
   )

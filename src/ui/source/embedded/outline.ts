@@ -52,8 +52,8 @@ export const outlineOf = ({ events, tokens }: EmbeddedFile, from: number, to: nu
 }
 
 /**
- * Returns an overview of the conversation in at most `most` buckets, each with its lowest and highest tokens and its numbers of markers
- * and rewinds.
+ * Returns an overview of the conversation in at most `most` buckets, each with its lowest and highest tokens and its numbers of events of
+ * each kind, of markers and of rewinds.
  */
 export const overviewOf = ({ events, tokens }: EmbeddedFile, most: number) => {
   const buckets = Math.min(most, events.length)
@@ -69,6 +69,12 @@ export const overviewOf = ({ events, tokens }: EmbeddedFile, most: number) => {
     first,
     min: parts.map((part) => part.tokens.reduce((least, count) => Math.min(least, count), Infinity)),
     max: parts.map((part) => part.tokens.reduce((greatest, count) => Math.max(greatest, count), 0)),
+    kinds: Object.fromEntries(
+      [...new Set(events.map(kindOf))].map((kind) => [
+        kind,
+        parts.map((part) => part.events.filter((event) => kindOf(event) === kind).length),
+      ]),
+    ),
     markers: parts.map((part) => markersIn(part.events).length),
     rewinds: parts.map((part) => rewindsIn(part.events).length),
     failed: parts.map((part) => failedIn(part.events).length),
