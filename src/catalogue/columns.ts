@@ -79,6 +79,8 @@ export interface StoredColumns {
   readonly input: Int32Array
   readonly times: Float64Array
   readonly flags: Uint8Array
+  /** Character codes of the events' kinds. */
+  readonly letters: Uint8Array
   readonly kindAt: (index: number) => EventKind
   readonly isCallAt: (index: number) => boolean
   readonly isFailedAt: (index: number) => boolean
@@ -102,6 +104,7 @@ export const decodeColumns = (stored: Uint8Array): StoredColumns => {
     input: whole(4),
     times: new Float64Array(buffer, 0, count),
     flags: marked,
+    letters,
     kindAt: (index) => String.fromCharCode(letters[index] ?? 0) as EventKind,
     isCallAt: hasAt(flags.call),
     isFailedAt: hasAt(flags.failed),

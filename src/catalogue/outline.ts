@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { BucketColumns, EventKind, MarkerOutline, OutlineColumns } from '../projections/columns.ts'
+import { flags } from './columns.ts'
 import { partsOf } from './lineage.ts'
 import type { Chunk, ConversationTable } from './rows.ts'
 import { placeIn, type ConversationRow } from './conversation-row.ts'
@@ -70,13 +71,14 @@ export const createOutlineTaker = (
         for (const mark of marks) takeMark(mark)
         for (const { start, columns } of chunks) {
           const [begin, stop] = [Math.max(0, first - start), Math.min(columns.count, last - start + 1)]
-          sizes.push(...columns.sizes.subarray(begin, stop))
-          tokens.push(...columns.tokens.subarray(begin, stop))
-          times.push(...columns.times.subarray(begin, stop))
+          kinds.push(Buffer.from(columns.letters.subarray(begin, stop)).toString('latin1'))
           for (let index = begin; index < stop; index++) {
-            kinds.push(columns.kindAt(index))
-            if (columns.isCallAt(index)) calls.push(start + index)
-            if (columns.isFailedAt(index)) failed.push(start + index)
+            sizes.push(columns.sizes[index] ?? 0)
+            tokens.push(columns.tokens[index] ?? 0)
+            times.push(columns.times[index] ?? 0)
+            const marked = columns.flags[index] ?? 0
+            if ((marked & flags.call) > 0) calls.push(start + index)
+            if ((marked & flags.failed) > 0) failed.push(start + index)
           }
         }
       }
