@@ -24,7 +24,7 @@ export interface Columns {
 
 /**
  * Flags of an event, one bit each. `call`: it is a reply with a receipt; `failed`: it records an error; `reply`: it is a reply of a model,
- * with a receipt or without. The others describe a message (`MessageTokens`).
+ * with a receipt or without; `retry`: it repeats a tool call that failed. The others describe a message (`MessageTokens`).
  */
 export const flags = {
   call: 1,
@@ -34,6 +34,7 @@ export const flags = {
   thinks: 16,
   part: 32,
   reply: 64,
+  retry: 128,
 } as const
 
 /** Number of events in a chunk, the unit in which columns are stored. */

@@ -49,7 +49,7 @@ export const createOutlineTaker = (
 ): PieceTaker<readonly (Stretch & { readonly marks: readonly Mark[] })[], OutlineColumns> => {
   const kinds: string[] = []
   const [sizes, tokens, times]: [number[], number[], number[]] = [[], [], []]
-  const [calls, failed]: [number[], number[]] = [[], []]
+  const [calls, failed, retries]: [number[], number[], number[]] = [[], [], []]
   const markers: MarkerOutline[] = []
   const rewinds: { readonly position: number; readonly to: number }[] = []
   const restores: { readonly position: number; readonly marker: number }[] = []
@@ -79,6 +79,7 @@ export const createOutlineTaker = (
             const marked = columns.flags[index] ?? 0
             if ((marked & flags.call) > 0) calls.push(start + index)
             if ((marked & flags.failed) > 0) failed.push(start + index)
+            if ((marked & flags.retry) > 0) retries.push(start + index)
           }
         }
       }
@@ -92,6 +93,7 @@ export const createOutlineTaker = (
       times,
       calls,
       failed,
+      retries,
       markers,
       rewinds,
       restores,

@@ -80,6 +80,8 @@ export interface OutlineColumns {
   readonly calls: readonly number[]
   /** Positions of the events that record an error (`isFailure`). */
   readonly failed: readonly number[]
+  /** Positions of the replies with a tool call that repeats one that failed before in the same turn: same tool, same input. */
+  readonly retries: readonly number[]
 }
 
 /** A conversation split into parts of about equal length, in columns. */

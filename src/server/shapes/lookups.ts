@@ -44,6 +44,11 @@ export const outlineShape = z
       .describe(
         'Positions of the events that record an error: a failed tool result, a failed call of the model, or a summary that failed',
       ),
+    retries: z
+      .array(position)
+      .describe(
+        'Positions of the replies with a tool call that repeats one that failed before in the same turn',
+      ),
     about: aboutShape.optional(),
   })
   .meta({

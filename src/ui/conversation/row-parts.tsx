@@ -147,6 +147,7 @@ const outcomeOf = (
   const tokens = outline?.tokens[index]
   return [
     ...(tone === 'result' && isFailed(item) ? ['✕ error'] : []),
+    ...(outline?.retries.includes(item.position) === true ? ['○ retry'] : []),
     size(lengthOf(item)),
     ...(tokens !== undefined && tone !== 'result' && tone !== 'user' ? [`context ${brief(tokens)}`] : []),
     ...(took > 0 && tone !== 'user' ? [duration(took)] : []),

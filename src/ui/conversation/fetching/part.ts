@@ -36,4 +36,5 @@ export const joinOutlines = (one: OutlineResponse, other: OutlineResponse): Outl
   restores: [...one.restores, ...other.restores],
   calls: [...one.calls, ...other.calls],
   failed: [...one.failed, ...other.failed],
+  retries: [...one.retries, ...other.retries],
 })

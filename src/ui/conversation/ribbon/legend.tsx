@@ -43,6 +43,11 @@ const Colours = ({ outline }: { readonly outline: OutlineResponse }) =>
             failed <span class="figures">{number(outline.failed.length)}</span>
           </li>
         )}
+        {outline.retries.length > 0 && (
+          <li class="tone-call ring">
+            retry <span class="figures">{number(outline.retries.length)}</span>
+          </li>
+        )}
         {outline.rewinds.length > 0 && <li class="tone-abandoned">abandoned</li>}
       </ul>
     ),
@@ -57,10 +62,15 @@ const pointedWords = (outline: OutlineResponse, position: number): string => {
   return [
     number(position),
     kindOf(letter),
+    ...(outline.failed.includes(position) ? ['failed'] : []),
+    ...(outline.retries.includes(position) ? [retryWords] : []),
     `about ${brief(outline.tokens[index] ?? 0)} tokens`,
     ...(time === undefined ? [] : [clock(time)]),
   ].join(' · ')
 }
+
+/** Says that a reply repeats a tool call that failed. */
+const retryWords = 'retry of a call that failed'
 
 const order = ['u', 'a', 'c', 'r', 's', 'C', 'T', 'W', 'R'] as const
 const tones = {

@@ -1,4 +1,4 @@
-import { isFailure, kindOf, type Log, type MarkerOutline } from '../../../core.ts'
+import { isFailure, kindOf, type Log, type MarkerOutline, retriesIn } from '../../../core.ts'
 import type { EmbeddedFile } from './form.ts'
 
 // Data for the ribbon and the curve, in the format of the server's `outline` and `overview` routes.
@@ -48,6 +48,7 @@ export const outlineOf = ({ events, tokens }: EmbeddedFile, from: number, to: nu
       type === 'MessageAppended' && data.origin?.context ? [position] : [],
     ),
     failed: failedIn(some),
+    retries: retriesIn(events).filter((position) => position >= from && position <= to),
   }
 }
 
