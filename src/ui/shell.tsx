@@ -104,8 +104,10 @@ const Routed = ({ source, path, search }: { readonly source: ApiSource } & PageA
     return (
       <Plain>
         <Empty title="There is no such page">
-          <p>
+          <p class="ways-on">
             <a href={hrefs.list}>All conversations</a>
+            {source.isLive && <a href={hrefs.workers}>Workers</a>}
+            {source.isLive && <a href={hrefs.audit()}>Audit</a>}
           </p>
         </Empty>
       </Plain>
