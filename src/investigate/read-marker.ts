@@ -2,6 +2,7 @@ import type { Conversation, Store } from '../api/promises.ts'
 import { contentOf, type ConversationEvent, type Covers } from '../events/events.ts'
 import type { MarkerOutline } from '../projections/columns.ts'
 import { breath } from '../store/breath.ts'
+import { createLaterReader, placedMessages } from './later-messages.ts'
 import { type MarkerStory, type PlacedMessage, tellStory } from './marker-story.ts'
 import { wordsOf } from './terms.ts'
 
@@ -11,10 +12,9 @@ export interface MarkerStoryOptions {
   readonly marker: number
 }
 
-/** Maximum number of messages that are read before the marker, of the first of these, and after the marker. */
+/** Maximum number of messages that are read before the marker, and of the first of these. */
 const mostHidden = 4_000
 const mostFirst = 500
-const mostLater = 4_000
 /** Maximum number of bytes that are read of each, and of one message: larger ones are left out. */
 const mostBytes = 16 * 1024 * 1024
 const largest = 1024 * 1024
@@ -174,11 +174,6 @@ const choose = (positions: readonly number[], { pages }: Columns): readonly numb
   return [...take(fitting.slice(0, mostFirst)), ...newest]
 }
 
-const placed = (event: ConversationEvent): readonly PlacedMessage[] =>
-  event.type === 'MessageAppended'
-    ? contentOf(event).map((message) => ({ ...message, position: event.position }))
-    : []
-
 /** Maximum number of events between two wanted positions that are read along: another read would take longer. */
 const readAlong = 16
 
@@ -193,35 +188,17 @@ const readMessages = async (
     let end = index
     while ((positions[end + 1] ?? Infinity) <= (positions[end] ?? 0) + readAlong) end++
     for await (const event of chat.events({ from, to: positions[end] ?? from }))
-      if (wanted.has(event.position)) found.push(...placed(event))
+      if (wanted.has(event.position)) found.push(...placedMessages(event))
     index = end + 1
   }
   return found
 }
 
-/** Reads the messages after a marker until a restore or rewind undoes the marker. Messages that rewinds abandoned are left out. */
 const readLater = async (chat: Conversation, marker: number) => {
-  const messages: PlacedMessage[] = []
-  const targets = new Map<number, number>()
-  let bytes = 0
-  for await (const event of chat.events({ from: marker + 1 })) {
-    if (event.type === 'Restored' && event.data.marker === marker) break
-    if (event.type === 'Rewound') {
-      let { to } = event.data
-      for (let next = targets.get(to); next !== undefined; next = targets.get(to)) to = next
-      targets.set(event.position, to)
-      if (to < marker) break
-      while ((messages.at(-1)?.position ?? -1) > to) messages.pop()
-      continue
-    }
-    messages.push(...placed(event))
-    bytes += event.type === 'MessageAppended' ? sizeOf(event) : 0
-    if (messages.length >= mostLater || bytes > mostBytes) return { messages, isAll: false }
-  }
-  return { messages, isAll: true }
+  const reader = createLaterReader(marker)
+  for await (const event of chat.events({ from: marker + 1 })) if (!reader.take(event)) break
+  return reader.read()
 }
-
-const sizeOf = (event: ConversationEvent): number => JSON.stringify(event.data).length
 
 /** Maximum number of kept messages that are searched for a name: the newest ones. */
 const mostKept = 500

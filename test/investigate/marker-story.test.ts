@@ -126,6 +126,7 @@ test('reads as seldom through hundreds of nested markers as through one', async 
     })
   }
   const marker = await chat.position()
+  while ((await store.catalogue.outline('c', { from: marker })).indexed < marker);
   let asked = 0
   const counted: Pick<Store, 'conversation' | 'catalogue'> = {
     catalogue: store.catalogue,

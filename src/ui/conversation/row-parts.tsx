@@ -218,9 +218,9 @@ export const InPlace = ({
       <Said around={around} item={item} />
     ) : (
       <p class="nothing">
-        {item.reason === undefined
-          ? 'Nothing is shown in its place.'
-          : `Nothing is shown in its place: ${item.reason}`}
+        No summary: the model sees nothing of{' '}
+        {item.messagesHidden === 1 ? 'this message' : `these ${number(item.messagesHidden)} messages`}.
+        {item.reason !== undefined && ` ${item.reason}`}
       </p>
     )}
   </div>

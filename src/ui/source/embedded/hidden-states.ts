@@ -12,7 +12,7 @@ import {
 } from '../../../core.ts'
 
 /** Returns every event that a marker hides, directly or through markers that it hides. */
-const hiddenBy = (log: Log, marker: number): readonly ConversationEvent[] => {
+export const hiddenBy = (log: Log, marker: number): readonly ConversationEvent[] => {
   const found: ConversationEvent[] = []
   const open = [marker]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
