@@ -44,6 +44,31 @@ describe.skipIf(noBrowser !== '')(`a first look${noBrowser}`, () => {
     await expect.poll(() => new URL(page.url()).pathname).toBe('/c/idle')
   })
 
+  test('with forced colours: what a background says is readable, and only the current tab has a line', async () => {
+    const scene = await servedSample()
+    const { page } = await looking(scene, '/?q=costOf', { forcedColors: 'active' })
+    const coloursOf = (selector: string): Promise<readonly string[]> =>
+      page.evaluate(`(() => {
+        const { forcedColorAdjust, color, backgroundColor } = getComputedStyle(document.querySelector(${JSON.stringify(selector)}))
+        return [forcedColorAdjust, ...new Set([color, backgroundColor])]
+      })()`)
+    // The browser would put a plate of the page's colour behind the text otherwise.
+    for (const selector of ['button.primary', '.chip[aria-current]', '.hit mark']) {
+      await page.locator(selector).first().waitFor()
+      await expect.poll(() => coloursOf(selector)).toEqual(['none', expect.any(String), expect.any(String)])
+    }
+    await page
+      .getByRole('link', { name: /^hours-invoice/ })
+      .first()
+      .click()
+    await page.locator('.tabs a').first().waitFor()
+    const lines = (): Promise<number> =>
+      page.evaluate(
+        "new Set([...document.querySelectorAll('.tabs a')].map((tab) => getComputedStyle(tab).borderBottomColor)).size",
+      )
+    await expect.poll(lines).toBe(2)
+  })
+
   test('at an unknown address: there is no such page, and ways on', async () => {
     const { page } = await looking(await served(), '/nowhere', { allowed: [/404/] })
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor()
