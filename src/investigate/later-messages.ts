@@ -29,7 +29,7 @@ export const createLaterReader = (marker: number): LaterReader => {
         while ((messages.at(-1)?.position ?? -1) > to) messages.pop()
         return true
       }
-      messages.push(...placedMessages(event))
+      messages.push(...messagesIn(event))
       bytes += event.type === 'MessageAppended' ? JSON.stringify(event.data).length : 0
       isAll = messages.length < mostLater && bytes <= mostBytes
       return isAll
@@ -39,7 +39,7 @@ export const createLaterReader = (marker: number): LaterReader => {
 }
 
 /** Returns the messages of an event, with its position. */
-export const placedMessages = (event: ConversationEvent): readonly PlacedMessage[] =>
+export const messagesIn = (event: ConversationEvent): readonly PlacedMessage[] =>
   event.type === 'MessageAppended'
     ? contentOf(event).map((message) => ({ ...message, position: event.position }))
     : []

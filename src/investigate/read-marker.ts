@@ -2,7 +2,7 @@ import type { Conversation, Store } from '../api/promises.ts'
 import { contentOf, type ConversationEvent, type Covers } from '../events/events.ts'
 import type { MarkerOutline } from '../projections/columns.ts'
 import { breath } from '../store/breath.ts'
-import { createLaterReader, placedMessages } from './later-messages.ts'
+import { createLaterReader, messagesIn } from './later-messages.ts'
 import { type MarkerStory, type PlacedMessage, tellStory } from './marker-story.ts'
 import { wordsOf } from './terms.ts'
 
@@ -91,7 +91,7 @@ const [stepBack, mostBack] = [10_000, 100_000]
 
 /**
  * Returns the columns through a marker, from the first message that it covers at any depth, with the positions of the first and the
- * last of these messages. A covered position may be that of a marker, which covers others: the columns name what each marker covers, so
+ * last of these messages. At a covered position there may be a marker, which covers others: the columns name what each marker covers, so
  * that no event is read for this. Returns undefined if the index has not reached the marker.
  */
 const outlineBefore = async (
@@ -188,7 +188,7 @@ const readMessages = async (
     let end = index
     while ((positions[end + 1] ?? Infinity) <= (positions[end] ?? 0) + readAlong) end++
     for await (const event of chat.events({ from, to: positions[end] ?? from }))
-      if (wanted.has(event.position)) found.push(...placedMessages(event))
+      if (wanted.has(event.position)) found.push(...messagesIn(event))
     index = end + 1
   }
   return found

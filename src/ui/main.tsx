@@ -2,7 +2,7 @@ import './fonts.css'
 import './theme.css'
 import { render } from 'preact'
 import { nameInvisible } from './blocks/foreign-text.tsx'
-import { markdownLoaded } from './blocks/shown.tsx'
+import { waitForMarkdown } from './blocks/shown.tsx'
 import { followLinks } from './router.ts'
 import { applyTheme } from './settings.ts'
 import { Shell } from './shell.tsx'
@@ -22,5 +22,5 @@ const start = (): void => {
   if (root) render(<Shell source={source} onUnauthorized={(tell) => (unauthorized = tell)} />, root)
 }
 // Begins to load what rows wait for; the rest of the page is there before.
-void markdownLoaded()
+void waitForMarkdown()
 void signInByFragment(source).then(start)

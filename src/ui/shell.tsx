@@ -1,7 +1,7 @@
 import { type ComponentChildren, Fragment } from 'preact'
 import { useEffect, useErrorBoundary, useLayoutEffect, useState } from 'preact/hooks'
 import { announce, Announcer } from './announcer.tsx'
-import { markdownLoaded } from './blocks/shown.tsx'
+import { waitForMarkdown } from './blocks/shown.tsx'
 import { Header } from './header.tsx'
 import './acts/acts.css'
 import { forgetSession, sessionNumber } from './acts/session.ts'
@@ -86,7 +86,7 @@ const Routed = ({ source, path, search }: { readonly source: ApiSource } & PageA
     setFailure(undefined)
     if (!route || !('load' in route) || loaded.has(route.path)) return
     const load = async (): Promise<void> => {
-      const [page] = await Promise.all([part(route.load()), markdownLoaded()])
+      const [page] = await Promise.all([part(route.load()), waitForMarkdown()])
       loaded.set(route.path, page)
       setLoaded(loaded.size)
     }

@@ -74,7 +74,7 @@ export const loadMarkdown = async (): Promise<void> => {
  * Resolves once the code that renders Markdown is loaded, so that what is rendered keeps its height and place. If it cannot be loaded,
  * resolves as well; it is loaded again when it is needed.
  */
-export const markdownLoaded = (): Promise<void> => loadMarkdown().catch(() => undefined)
+export const waitForMarkdown = (): Promise<void> => loadMarkdown().catch(() => undefined)
 
 /** Shows Markdown; until its code is loaded, as the text that it is. */
 const Markdown = ({ text, isCut }: PartProps) => {

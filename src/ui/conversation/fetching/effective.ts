@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { QueryOf } from '../../../server/client/api.ts'
-import { markdownLoaded } from '../../blocks/shown.tsx'
+import { waitForMarkdown } from '../../blocks/shown.tsx'
 import type { ApiSource } from '../../source/source.ts'
 import type { EffectiveResponse } from '../../source/answers.ts'
 import { clip, page } from './sizes.ts'
@@ -47,7 +47,7 @@ export const useEffective = (
           wholeEffective(source, id, { at, repairs }, asking.signal, (part) =>
             setState({ value: part, error: undefined, isBusy: true }),
           ),
-          markdownLoaded(),
+          waitForMarkdown(),
         ])
         if (known.current.size >= kept) known.current.delete([...known.current.keys()][0] ?? '')
         known.current.set(String(answer.at), answer)

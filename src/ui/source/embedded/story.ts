@@ -1,5 +1,5 @@
 import { contentOf, effective, type Log } from '../../../core.ts'
-import { createLaterReader, placedMessages } from '../../../investigate/later-messages.ts'
+import { createLaterReader, messagesIn } from '../../../investigate/later-messages.ts'
 import { type MarkerStory, tellStory } from '../../../investigate/marker-story.ts'
 import { wordsOf } from '../../../investigate/terms.ts'
 import { hiddenBy } from './hidden-states.ts'
@@ -32,7 +32,7 @@ export const storyOf = async (
     kind: event.type === 'Condensed' ? 'condensed' : 'truncated',
     messages: covered.length,
     ...(await tellStory({
-      hidden: hidden.flatMap(placedMessages),
+      hidden: hidden.flatMap(messagesIn),
       later: messages,
       summary: contentOf(event)
         .map(({ content }) => wordsOf(content))
