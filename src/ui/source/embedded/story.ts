@@ -2,7 +2,7 @@ import { contentOf, effective, type Log } from '../../../core.ts'
 import { createLaterReader, messagesIn } from '../../../investigate/later-messages.ts'
 import { type MarkerStory, tellStory } from '../../../investigate/marker-story.ts'
 import { wordsOf } from '../../../investigate/terms.ts'
-import { hiddenBy } from './hidden-states.ts'
+import { hiddenEventsOf } from './hidden-states.ts'
 
 /** Maximum number of the hidden messages that are read, the newest ones, and of kept messages, as on the server. */
 const mostHidden = 4_000
@@ -16,7 +16,7 @@ export const storyOf = async (
 ): Promise<MarkerStory | undefined> => {
   const event = events[marker]
   if (event?.type !== 'Condensed' && event?.type !== 'Truncated') return undefined
-  const covered = hiddenBy(events, marker)
+  const covered = hiddenEventsOf(events, marker)
     .filter(({ type }) => type === 'MessageAppended')
     .toSorted((one, other) => one.position - other.position)
   const hidden = covered.slice(-mostHidden)
