@@ -8,6 +8,7 @@ export { stateOf } from './commands/state.ts'
 
 export { blocksOf, clippedEvent, clippedItem } from './projections/clip.ts'
 export { isFailure, kindOf } from './projections/columns.ts'
+export { retriesIn } from './projections/retries.ts'
 export { diff } from './projections/diff.ts'
 export { effective, messagesOf, sliceOf } from './projections/effective.ts'
 export { firstMatchIn as foundIn } from './projections/excerpts.ts'

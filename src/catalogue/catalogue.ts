@@ -383,6 +383,7 @@ const noBuckets: BucketColumns = {
   first: [],
   min: [],
   max: [],
+  kinds: {},
   markers: [],
   rewinds: [],
   failed: [],

@@ -24,7 +24,7 @@ export interface Columns {
 
 /**
  * Flags of an event, one bit each. `call`: it is a reply with a receipt; `failed`: it records an error; `reply`: it is a reply of a model,
- * with a receipt or without. The others describe a message (`MessageTokens`).
+ * with a receipt or without; `retry`: it repeats a tool call that failed. The others describe a message (`MessageTokens`).
  */
 export const flags = {
   call: 1,
@@ -34,6 +34,7 @@ export const flags = {
   thinks: 16,
   part: 32,
   reply: 64,
+  retry: 128,
 } as const
 
 /** Number of events in a chunk, the unit in which columns are stored. */
@@ -79,6 +80,8 @@ export interface StoredColumns {
   readonly input: Int32Array
   readonly times: Float64Array
   readonly flags: Uint8Array
+  /** Character codes of the events' kinds. */
+  readonly letters: Uint8Array
   readonly kindAt: (index: number) => EventKind
   readonly isCallAt: (index: number) => boolean
   readonly isFailedAt: (index: number) => boolean
@@ -102,6 +105,7 @@ export const decodeColumns = (stored: Uint8Array): StoredColumns => {
     input: whole(4),
     times: new Float64Array(buffer, 0, count),
     flags: marked,
+    letters,
     kindAt: (index) => String.fromCharCode(letters[index] ?? 0) as EventKind,
     isCallAt: hasAt(flags.call),
     isFailedAt: hasAt(flags.failed),

@@ -4,6 +4,7 @@ import { chunkLength, type Columns, flags, noColumns } from './columns.ts'
 import { isPartOf, type MessageTokens, type TokenMeter, type MeteredMessage } from './meter.ts'
 import { type Facts, isMessage } from './facts.ts'
 import { isFailure } from '../projections/columns.ts'
+import { callsAfter, type TurnCalls } from '../projections/retries.ts'
 import { isOfProgram } from '../agent/context/tokens/paid-call.ts'
 import { type RecordedTurnFact } from '../events/turn-events.ts'
 import { type CostSoFar, spend } from './cost-so-far.ts'
@@ -48,6 +49,8 @@ export interface ConversationRow {
   readonly model: string | null
   readonly costs: CostSoFar
   readonly activity: StatusActivity
+  /** Tool calls of the current turn. */
+  readonly attempts: TurnCalls
   /** Time of the last event of the conversation or its turns, in milliseconds since 1970. */
   readonly worked: number
   /** Last indexed revision of the conversation's turns; -1 if there is none. */
@@ -95,6 +98,7 @@ export const take = (
   const receipt = isCall(event) ? 1 : 0
   const reply = receipt || isUnproven(event) ? 1 : 0
   const failed = isFailure(event) ? 1 : 0
+  const { calls: attempts, isRetry } = callsAfter(row.attempts, event)
   const { time, actor } = event.metadata
   const at = Date.parse(time)
   if (facts.tools.length > 0) columns.tools.set(index, facts.tools)
@@ -103,6 +107,7 @@ export const take = (
     receipt * flags.call +
       reply * flags.reply +
       failed * flags.failed +
+      (isRetry ? flags.retry : 0) +
       messageFlags(row.meter, facts.message),
   )
   columns.sizes.push(size)
@@ -128,6 +133,7 @@ export const take = (
     model: modelOf(event) ?? row.model,
     costs: spend(row.costs, event),
     activity: activityAfter(row.activity, event),
+    attempts,
     worked: Math.max(row.worked, at),
   }
 }

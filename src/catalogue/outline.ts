@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { BucketColumns, EventKind, MarkerOutline, OutlineColumns } from '../projections/columns.ts'
+import { flags } from './columns.ts'
 import { partsOf } from './lineage.ts'
 import type { Chunk, ConversationTable } from './rows.ts'
 import { placeIn, type ConversationRow } from './conversation-row.ts'
@@ -48,7 +49,7 @@ export const createOutlineTaker = (
 ): PieceTaker<readonly (Stretch & { readonly marks: readonly Mark[] })[], OutlineColumns> => {
   const kinds: string[] = []
   const [sizes, tokens, times]: [number[], number[], number[]] = [[], [], []]
-  const [calls, failed]: [number[], number[]] = [[], []]
+  const [calls, failed, retries]: [number[], number[], number[]] = [[], [], []]
   const markers: MarkerOutline[] = []
   const rewinds: { readonly position: number; readonly to: number }[] = []
   const restores: { readonly position: number; readonly marker: number }[] = []
@@ -70,13 +71,15 @@ export const createOutlineTaker = (
         for (const mark of marks) takeMark(mark)
         for (const { start, columns } of chunks) {
           const [begin, stop] = [Math.max(0, first - start), Math.min(columns.count, last - start + 1)]
-          sizes.push(...columns.sizes.subarray(begin, stop))
-          tokens.push(...columns.tokens.subarray(begin, stop))
-          times.push(...columns.times.subarray(begin, stop))
+          kinds.push(Buffer.from(columns.letters.subarray(begin, stop)).toString('latin1'))
           for (let index = begin; index < stop; index++) {
-            kinds.push(columns.kindAt(index))
-            if (columns.isCallAt(index)) calls.push(start + index)
-            if (columns.isFailedAt(index)) failed.push(start + index)
+            sizes.push(columns.sizes[index] ?? 0)
+            tokens.push(columns.tokens[index] ?? 0)
+            times.push(columns.times[index] ?? 0)
+            const marked = columns.flags[index] ?? 0
+            if ((marked & flags.call) > 0) calls.push(start + index)
+            if ((marked & flags.failed) > 0) failed.push(start + index)
+            if ((marked & flags.retry) > 0) retries.push(start + index)
           }
         }
       }
@@ -90,6 +93,7 @@ export const createOutlineTaker = (
       times,
       calls,
       failed,
+      retries,
       markers,
       rewinds,
       restores,
@@ -137,12 +141,15 @@ export const createBucketTaker = (
   const min = first.map(() => Infinity)
   const zeros = (): number[] => first.map(() => 0)
   const [max, markers, rewinds, failed] = [zeros(), zeros(), zeros(), zeros()]
+  const kinds: Partial<Record<EventKind, number[]>> = {}
   let bucket = 0
 
   const takeEvent = (position: number, tokens: number, kind: EventKind, isFailed: boolean): void => {
     while (position >= (first[bucket + 1] ?? Infinity)) bucket++
     if (tokens < (min[bucket] ?? 0)) min[bucket] = tokens
     if (tokens > (max[bucket] ?? 0)) max[bucket] = tokens
+    const ofKind = (kinds[kind] ??= zeros())
+    ofKind[bucket] = (ofKind[bucket] ?? 0) + 1
     if (kind === 'C' || kind === 'T') markers[bucket] = (markers[bucket] ?? 0) + 1
     if (kind === 'W') rewinds[bucket] = (rewinds[bucket] ?? 0) + 1
     if (isFailed) failed[bucket] = (failed[bucket] ?? 0) + 1
@@ -156,7 +163,7 @@ export const createBucketTaker = (
             if (start + index >= begin && start + index <= last)
               takeEvent(start + index, tokens, columns.kindAt(index), columns.isFailedAt(index))
     },
-    taken: () => ({ buckets, first, min, max, markers, rewinds, failed }),
+    taken: () => ({ buckets, first, min, max, kinds, markers, rewinds, failed }),
   }
 }
 

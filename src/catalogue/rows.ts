@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { ConversationEvent } from '../events/events.ts'
 import type { EventKind } from '../projections/columns.ts'
+import { noCalls, type TurnCalls } from '../projections/retries.ts'
 import {
   chunkLength,
   decodeTools,
@@ -99,7 +100,7 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
     ),
     update: db.prepare(
       `UPDATE threads SET last = ?, updated = ?, time = ?, title = ?, tokens = ?, meter = ?, calls = ?, replies = ?, messages = ?, errors = ?, has = ?, begun = ?, source = ?,
-         model = ?, usd = ?, priced = ?, unsure = ?, recent = ?, status = ?, worked = ?, activity = ?, turns = ?, problem = ?
+         model = ?, usd = ?, priced = ?, unsure = ?, recent = ?, status = ?, worked = ?, activity = ?, attempts = ?, turns = ?, problem = ?
        WHERE n = ?`,
     ),
     chunks: db.prepare(
@@ -230,7 +231,7 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
     write: (thread) => {
       writeChunks(thread)
       const { n, last, updated, time, title, tokens, calls, messages, errors, has, begun, model } = thread.row
-      const { replies, source, meter, costs, activity, worked, turns, problem } = thread.row
+      const { replies, source, meter, costs, activity, attempts, worked, turns, problem } = thread.row
       const { usd, priced, unsure, recent } = costs
       sql.update.run(
         last,
@@ -254,6 +255,7 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
         statusOf(activity),
         worked,
         JSON.stringify(activity),
+        attempts === noCalls ? null : JSON.stringify(attempts),
         turns,
         problem,
         n,
@@ -308,6 +310,7 @@ export const rowOf = (
       recent: row['recent'] === null ? undefined : (JSON.parse(String(row['recent'])) as CostSoFar['recent']),
     },
     activity: JSON.parse(String(row['activity'])) as StatusActivity,
+    attempts: row['attempts'] === null ? noCalls : (JSON.parse(String(row['attempts'])) as TurnCalls),
     worked: Number(row['worked']),
     turns: Number(row['turns']),
     problem: row['problem'] === null ? null : String(row['problem']),

@@ -4,7 +4,7 @@ import { pricesAsOf } from '../agent/models/prices.ts'
 export const keptMoves = 100_000
 
 /** Version of the tables and their contents: a file of any other version is rebuilt. */
-export const formatVersion = 19
+export const formatVersion = 20
 
 /**
  * SQL schema of the index.
@@ -15,7 +15,8 @@ export const formatVersion = 19
  * was recorded, and `title` is the user's first words among the conversation's own first events. `has` contains the bits of `traits`.
  * `begun` is the time of the first own event, `source` the format from which it was imported, and `model` the model of the last reply. `usd`, `priced`, `unsure` and `recent` are the cost of
  * the own calls (cost-so-far.ts), at the prices of `pricesAsOf` in `meta`. `status` and `activity` say what the conversation does
- * (status.ts), up to revision `turns` of its turns, and `worked` when it last did something.
+ * (status.ts), up to revision `turns` of its turns, and `worked` when it last did something. `attempts` has the tool calls of the current
+ * turn, from which retries follow (projections/retries.ts).
  * `chunks` has columns of own events (columns.ts), each with the numbers of its replies that have a receipt, of all its replies, and of its
  * errors, and the tally of its messages (tally.ts). `meter` is the state from which the tokens
  * after the next event follow (meter.ts): of a row, of a chunk before its first event, and after a mark. `marks` has the events that change more than the end of the effective history (weave.ts), and `contents` has the
@@ -55,6 +56,7 @@ export const schema = `
     status TEXT NOT NULL DEFAULT 'idle',
     worked INTEGER NOT NULL DEFAULT 0,
     activity TEXT NOT NULL DEFAULT '{}',
+    attempts TEXT,
     turns INTEGER NOT NULL DEFAULT -1,
     problem TEXT
   ) STRICT;

@@ -1,6 +1,8 @@
 import type { Conversation, Store } from '../api/promises.ts'
-import { contentOf, type ConversationEvent } from '../events/events.ts'
+import { contentOf, type ConversationEvent, type Covers } from '../events/events.ts'
+import type { MarkerOutline } from '../projections/columns.ts'
 import { breath } from '../store/breath.ts'
+import { createLaterReader, messagesIn } from './later-messages.ts'
 import { type MarkerStory, type PlacedMessage, tellStory } from './marker-story.ts'
 import { wordsOf } from './terms.ts'
 
@@ -10,10 +12,9 @@ export interface MarkerStoryOptions {
   readonly marker: number
 }
 
-/** Maximum number of messages that are read before the marker, of the first of these, and after the marker. */
+/** Maximum number of messages that are read before the marker, and of the first of these. */
 const mostHidden = 4_000
 const mostFirst = 500
-const mostLater = 4_000
 /** Maximum number of bytes that are read of each, and of one message: larger ones are left out. */
 const mostBytes = 16 * 1024 * 1024
 const largest = 1024 * 1024
@@ -39,14 +40,11 @@ export const markerStory = async (
   const event = await eventAt(chat, marker)
   if (event?.type !== 'Condensed' && event?.type !== 'Truncated') return undefined
   const { covers, view } = event.data
-  const range = {
-    first: await leafOf(chat, covers.first, 'first'),
-    last: await leafOf(chat, covers.last, 'last'),
-  }
-  const before = await outlineOf(store, id, Math.min(range.first, range.last), marker)
-  if (before.to < marker) return undefined
-  const positions = messagesOn(before, marker)
-  const covered = positions.filter((position) => position >= range.first && position <= range.last)
+  const before = await outlineBefore(store, id, covers, marker)
+  if (!before) return undefined
+  const covered = messagesOn(before, marker).filter(
+    (position) => position >= before.first && position <= before.last,
+  )
   const chosen = choose(covered, before)
   const hidden = await readMessages(chat, chosen)
   const later = await readLater(chat, marker)
@@ -78,23 +76,49 @@ const eventAt = async (chat: Conversation, position: number): Promise<Conversati
   return undefined
 }
 
-/** Returns the position of the first or last message that a covered position stands for: it may be a marker itself. */
-const leafOf = async (chat: Conversation, position: number, end: 'first' | 'last'): Promise<number> => {
-  let at = position
-  for (;;) {
-    const event = await eventAt(chat, at)
-    if (event?.type !== 'Condensed' && event?.type !== 'Truncated') return at
-    at = event.data.covers[end]
-  }
-}
+type OutlinePage = Awaited<ReturnType<Store['catalogue']['outline']>>
 
-/** Columns of the outline, joined from its pages. */
+/** Columns of the outline, as pages that follow one another. */
 interface Columns {
   readonly from: number
+  /** Last position that the pages cover. */
   readonly to: number
-  readonly kinds: string
-  readonly sizes: readonly number[]
-  readonly rewinds: readonly { readonly position: number; readonly to: number }[]
+  readonly pages: readonly OutlinePage[]
+}
+
+/** Number of events that are read first, and at most, while it is unknown where the hidden messages begin. */
+const [stepBack, mostBack] = [10_000, 100_000]
+
+/**
+ * Returns the columns through a marker, from the first message that it covers at any depth, with the positions of the first and the
+ * last of these messages. At a covered position there may be a marker, which covers others: the columns name what each marker covers, so
+ * that no event is read for this. Returns undefined if the index has not reached the marker.
+ */
+const outlineBefore = async (
+  store: Pick<Store, 'catalogue'>,
+  id: string,
+  covers: Covers,
+  marker: number,
+): Promise<(Columns & Covers) | undefined> => {
+  const byPosition = new Map<number, MarkerOutline>()
+  const leafOf = (position: number, end: 'first' | 'last'): number => {
+    let at = position
+    for (let inner = byPosition.get(at); inner; inner = byPosition.get(at)) at = inner[end]
+    return at
+  }
+  let [begin, to, step] = [Math.min(covers.first, covers.last), marker, stepBack]
+  let pages: readonly OutlinePage[] = []
+  for (;;) {
+    const more = await outlineOf(store, id, begin, to)
+    if (more.at(-1)?.to !== to) return undefined
+    pages = [...more, ...pages]
+    for (const { markers } of more) for (const one of markers) byPosition.set(one.position, one)
+    const [first, last] = [leafOf(covers.first, 'first'), leafOf(covers.last, 'last')]
+    if (Math.min(first, last) >= begin) return { from: begin, to: marker, pages, first, last }
+    to = begin - 1
+    begin = Math.max(0, Math.min(first, last, begin - step))
+    step = Math.min(mostBack, 2 * step)
+  }
 }
 
 const outlineOf = async (
@@ -102,38 +126,43 @@ const outlineOf = async (
   id: string,
   from: number,
   to: number,
-): Promise<Columns> => {
-  let kinds = ''
-  const sizes: number[] = []
-  const rewinds: Columns['rewinds'][number][] = []
+): Promise<readonly OutlinePage[]> => {
+  const pages: OutlinePage[] = []
   for (let next: number | undefined = from; next !== undefined;) {
     const page = await catalogue.outline(id, { from: next, to })
-    kinds += page.kinds
-    for (const size of page.sizes) sizes.push(size)
-    rewinds.push(...page.rewinds)
+    pages.push(page)
     next = page.next
     await breath()
   }
-  return { from, to: from + kinds.length - 1, kinds, sizes, rewinds }
+  return pages
 }
 
 /** Returns the positions of the messages on the path at a position, in order, from the beginning of the columns. */
-const messagesOn = ({ from, kinds, rewinds }: Columns, at: number): readonly number[] => {
-  const targets = new Map(rewinds.map(({ position, to }) => [position, to]))
+const messagesOn = ({ from, pages }: Columns, at: number): readonly number[] => {
   const found: number[] = []
-  for (let position = at; position >= from;) {
-    const to = targets.get(position)
-    if (to === undefined) {
-      if ('uracs'.includes(kinds[position - from] ?? '-')) found.push(position)
-      position--
-    } else position = to
+  let position = at
+  for (const page of pages.toReversed()) {
+    const targets = new Map(page.rewinds.map((rewind) => [rewind.position, rewind.to]))
+    while (position >= page.from && position >= from) {
+      const to = targets.get(position)
+      if (to === undefined) {
+        if (isMessageIn(page, position)) found.push(position)
+        position--
+      } else position = to
+    }
   }
   return found.toReversed()
 }
 
+const isMessageIn = ({ kinds, from }: OutlinePage, position: number): boolean =>
+  'uracs'.includes(kinds[position - from] ?? '-')
+
 /** Chooses the newest positions and the first ones, within the limits. */
-const choose = (positions: readonly number[], { from, sizes }: Columns): readonly number[] => {
-  const sizeOf = (position: number): number => sizes[position - from] ?? 0
+const choose = (positions: readonly number[], { pages }: Columns): readonly number[] => {
+  const sizeOf = (position: number): number => {
+    const page = pages.findLast(({ from }) => from <= position)
+    return page?.sizes[position - page.from] ?? 0
+  }
   const fitting = positions.filter((position) => sizeOf(position) <= largest)
   let bytes = 0
   const take = (some: readonly number[]): readonly number[] => {
@@ -145,49 +174,31 @@ const choose = (positions: readonly number[], { from, sizes }: Columns): readonl
   return [...take(fitting.slice(0, mostFirst)), ...newest]
 }
 
-const placed = (event: ConversationEvent): readonly PlacedMessage[] =>
-  event.type === 'MessageAppended'
-    ? contentOf(event).map((message) => ({ ...message, position: event.position }))
-    : []
+/** Maximum number of events between two wanted positions that are read along: another read would take longer. */
+const readAlong = 16
 
 const readMessages = async (
   chat: Conversation,
   positions: readonly number[],
 ): Promise<readonly PlacedMessage[]> => {
   const found: PlacedMessage[] = []
+  const wanted = new Set(positions)
   for (let index = 0; index < positions.length;) {
     const from = positions[index] ?? 0
     let end = index
-    while (positions[end + 1] === (positions[end] ?? 0) + 1) end++
-    for await (const event of chat.events({ from, to: positions[end] ?? from })) found.push(...placed(event))
+    while ((positions[end + 1] ?? Infinity) <= (positions[end] ?? 0) + readAlong) end++
+    for await (const event of chat.events({ from, to: positions[end] ?? from }))
+      if (wanted.has(event.position)) found.push(...messagesIn(event))
     index = end + 1
   }
   return found
 }
 
-/** Reads the messages after a marker until a restore or rewind undoes the marker. Messages that rewinds abandoned are left out. */
 const readLater = async (chat: Conversation, marker: number) => {
-  const messages: PlacedMessage[] = []
-  const targets = new Map<number, number>()
-  let bytes = 0
-  for await (const event of chat.events({ from: marker + 1 })) {
-    if (event.type === 'Restored' && event.data.marker === marker) break
-    if (event.type === 'Rewound') {
-      let { to } = event.data
-      for (let next = targets.get(to); next !== undefined; next = targets.get(to)) to = next
-      targets.set(event.position, to)
-      if (to < marker) break
-      while ((messages.at(-1)?.position ?? -1) > to) messages.pop()
-      continue
-    }
-    messages.push(...placed(event))
-    bytes += event.type === 'MessageAppended' ? sizeOf(event) : 0
-    if (messages.length >= mostLater || bytes > mostBytes) return { messages, isAll: false }
-  }
-  return { messages, isAll: true }
+  const reader = createLaterReader(marker)
+  for await (const event of chat.events({ from: marker + 1 })) if (!reader.take(event)) break
+  return reader.read()
 }
-
-const sizeOf = (event: ConversationEvent): number => JSON.stringify(event.data).length
 
 /** Maximum number of kept messages that are searched for a name: the newest ones. */
 const mostKept = 500

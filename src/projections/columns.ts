@@ -80,6 +80,8 @@ export interface OutlineColumns {
   readonly calls: readonly number[]
   /** Positions of the events that record an error (`isFailure`). */
   readonly failed: readonly number[]
+  /** Positions of the replies with a tool call that repeats one that failed before in the same turn: same tool, same input. */
+  readonly retries: readonly number[]
 }
 
 /** A conversation split into parts of about equal length, in columns. */
@@ -91,6 +93,8 @@ export interface BucketColumns {
   /** Minimum number of tokens that the model sees in each part; `max` is the maximum. */
   readonly min: readonly number[]
   readonly max: readonly number[]
+  /** Number of events of each kind in each part, by the letter of the kind (`EventKind`). Kinds that never occur are left out. */
+  readonly kinds: Readonly<Partial<Record<EventKind, readonly number[]>>>
   /** Number of markers in each part; `rewinds` is the number of rewinds. */
   readonly markers: readonly number[]
   readonly rewinds: readonly number[]

@@ -70,19 +70,57 @@ export const linkOf = (from: string, event: NoteEvent<'Linked'>): Link => {
  */
 export const mergeLinks = (links: readonly Link[]): readonly Link[] => {
   const found: Link[] = []
+  /** Indexes of the found links by what another one may have in common with them. A link may have lost it again. */
+  const candidates = new Map<string, number[]>()
+  const firstWith = (key: string | undefined, isSame: (earlier: Link) => boolean): number => {
+    const indexes = key === undefined ? undefined : candidates.get(key)
+    while (indexes?.[0] !== undefined) {
+      const earlier = found[indexes[0]]
+      if (earlier && isSame(earlier)) return indexes[0]
+      indexes.shift()
+    }
+    return Infinity
+  }
+  const add = (key: string | undefined, index: number): void => {
+    if (key === undefined) return
+    const indexes = candidates.get(key)
+    if (!indexes) candidates.set(key, [index])
+    // Most are added in order.
+    else if ((indexes.at(-1) ?? -1) < index) indexes.push(index)
+    else if (!indexes.includes(index))
+      candidates.set(
+        key,
+        [...indexes, index].toSorted((one, other) => one - other),
+      )
+  }
   for (const link of links) {
-    const index = found.findIndex((earlier) => isSame(earlier, link))
-    if (index < 0) found.push(link)
-    else found[index] = { ...found[index], ...link }
+    const { conversation, ref } = link
+    const keys = keysOf(link)
+    const index = Math.min(
+      ...(conversation === undefined
+        ? [firstWith(keys.ref, (earlier) => earlier.ref === ref)]
+        : [
+            firstWith(keys.conversation, (earlier) => earlier.conversation === conversation),
+            firstWith(keys.bare, (earlier) => earlier.ref === ref && earlier.conversation === undefined),
+          ]),
+    )
+    const merged = { ...found[index], ...link }
+    const place = index === Infinity ? found.length : index
+    found[place] = merged
+    const its = keysOf(merged)
+    add(its.conversation, place)
+    add(its.ref, place)
+    if (merged.conversation === undefined) add(its.bare, place)
   }
   return found
 }
 
-const isSame = (one: Link, other: Link): boolean =>
-  one.relation === other.relation &&
-  (one.conversation === undefined || other.conversation === undefined
-    ? one.ref !== undefined && one.ref === other.ref
-    : one.conversation === other.conversation)
+const keysOf = ({ relation, conversation, ref }: Link) => ({
+  conversation: conversation === undefined ? undefined : JSON.stringify(['to', relation, conversation]),
+  ref: ref === undefined ? undefined : JSON.stringify(['ref', relation, ref]),
+  /** For links without a conversation. */
+  bare: ref === undefined ? undefined : JSON.stringify(['bare', relation, ref]),
+})
 
 /** A note or link among the entries of a full history. `position` is the position of the event after which it was recorded. */
 export type NoteEntry = NotedEntry | LinkedEntry

@@ -9,7 +9,7 @@ import { withEnd } from './bounded.ts'
 import { bytesAnswered, streamResponse } from './bytes.ts'
 import { countSteps, type StepGauges } from './metrics.ts'
 import { openApi } from './openapi.ts'
-import { servePage } from './page.ts'
+import { pageForUnknown, servePage } from './page.ts'
 import { requestError } from './problem.ts'
 import { basePath, everyHeader, type HttpResponse, problemReply, replyOf } from './reply.ts'
 import type { Flow, SessionResponse, SseStream } from './route.ts'
@@ -189,6 +189,8 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
   server.notFound((c) => {
     const { path } = c.req
     const allow = methodsAt(path).join(', ')
+    const page = allow === '' ? pageForUnknown(c, settings.page) : undefined
+    if (page) return page
     return allow === ''
       ? fail(requestError('NotFound', `there is no ${path}: ${basePath}/openapi.json lists all paths`))
       : fail(requestError('MethodNotAllowed', `${path} accepts only ${allow}`), { allow })

@@ -66,9 +66,21 @@ export const servePage = <E extends Env>(server: Hono<E>, files: PageFiles | und
   })
 }
 
-const answered = (c: Context, { type, body, zipped }: File): Response => {
+/**
+ * Returns the page as the answer to a request of a browser for an address that nothing has: the page says so. Returns undefined for other
+ * clients, for addresses of the API, and if the page is not built.
+ */
+export const pageForUnknown = (c: Context, files: PageFiles | undefined): Response | undefined => {
+  const { method, path } = c.req
+  const isOfBrowser = method === 'GET' && c.req.header('accept')?.includes('text/html') === true
+  const document = files?.get('index.html')
+  const isOfPage = !path.startsWith('/api/') && !path.startsWith('/assets/')
+  return isOfBrowser && isOfPage && document ? answered(c, document, 404) : undefined
+}
+
+const answered = (c: Context, { type, body, zipped }: File, status: 200 | 404 = 200): Response => {
   const isZipped = c.req.header('accept-encoding')?.includes('gzip') === true
   c.header('vary', 'accept-encoding')
   if (isZipped) c.header('content-encoding', 'gzip')
-  return c.body(isZipped ? zipped : body, 200, { 'content-type': type })
+  return c.body(isZipped ? zipped : body, status, { 'content-type': type })
 }

@@ -10,12 +10,15 @@ const start = (): void => {
   if (since !== undefined) return
   since = performance.now()
   turn = new Promise((resolve) =>
-    setImmediate(() => {
+    later(() => {
       since = undefined
       resolve()
     }),
   )
 }
+/** Runs a function in the next turn of the event loop, also in a browser. */
+const later = (run: () => void): unknown =>
+  typeof setImmediate === 'function' ? setImmediate(run) : setTimeout(run)
 
 /**
  * Returns undefined while work that runs from microtask to microtask may continue; otherwise a promise that resolves in the next turn

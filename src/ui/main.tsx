@@ -2,7 +2,7 @@ import './fonts.css'
 import './theme.css'
 import { render } from 'preact'
 import { nameInvisible } from './blocks/foreign-text.tsx'
-import { loadMarkdown } from './blocks/shown.tsx'
+import { waitForMarkdown } from './blocks/shown.tsx'
 import { followLinks } from './router.ts'
 import { applyTheme } from './settings.ts'
 import { Shell } from './shell.tsx'
@@ -21,5 +21,6 @@ const start = (): void => {
   const root = document.querySelector('#page')
   if (root) render(<Shell source={source} onUnauthorized={(tell) => (unauthorized = tell)} />, root)
 }
-// A part that cannot be loaded is loaded again when it is needed. It needs this module, which therefore must not wait for it.
-void Promise.all([signInByFragment(source), loadMarkdown().catch(() => undefined)]).then(start)
+// Begins to load what rows wait for; the rest of the page is there before.
+void waitForMarkdown()
+void signInByFragment(source).then(start)

@@ -1,6 +1,7 @@
 import { type ComponentChildren, Fragment } from 'preact'
 import { useEffect, useErrorBoundary, useLayoutEffect, useState } from 'preact/hooks'
 import { announce, Announcer } from './announcer.tsx'
+import { waitForMarkdown } from './blocks/shown.tsx'
 import { Header } from './header.tsx'
 import './acts/acts.css'
 import { forgetSession, sessionNumber } from './acts/session.ts'
@@ -85,7 +86,8 @@ const Routed = ({ source, path, search }: { readonly source: ApiSource } & PageA
     setFailure(undefined)
     if (!route || !('load' in route) || loaded.has(route.path)) return
     const load = async (): Promise<void> => {
-      loaded.set(route.path, await part(route.load()))
+      const [page] = await Promise.all([part(route.load()), waitForMarkdown()])
+      loaded.set(route.path, page)
       setLoaded(loaded.size)
     }
     load().catch(setFailure)
@@ -102,8 +104,10 @@ const Routed = ({ source, path, search }: { readonly source: ApiSource } & PageA
     return (
       <Plain>
         <Empty title="There is no such page">
-          <p>
+          <p class="ways-on">
             <a href={hrefs.list}>All conversations</a>
+            {source.isLive && <a href={hrefs.workers}>Workers</a>}
+            {source.isLive && <a href={hrefs.audit()}>Audit</a>}
           </p>
         </Empty>
       </Plain>

@@ -44,7 +44,7 @@ const layers: Readonly<Record<string, string>> = {
   // What a browser runs: the client, which is one file that imports nothing, and the page, which needs of the rest only the core. What the
   // server answers they have as types, from wherever these are: `import type` loads nothing.
   'server/client': '',
-  ui: 'agent/receipts / server/client',
+  ui: 'agent/receipts investigate / server/client',
   server:
     'result events projections commands store transfer agent/models agent/receipts agent/context agent/turn agent/workers catalogue investigate / ui',
   cli: 'result events projections commands store transfer recorder agent/telemetry agent/context agent/workers catalogue audit api investigate / server',
@@ -152,7 +152,7 @@ describe('imports point one way', () => {
     expect(files.flatMap(importsOf).length).toBeGreaterThan(100)
   })
 
-  test('the client loads nothing, and the page of the rest the core, the client, and in a file what makes requests again', () => {
+  test('the client loads nothing, and the page of the rest the core, the client, and in a file what makes requests again and tells a marker’s story', () => {
     const loadedBy = (layer: string) =>
       files
         .filter((file) => layerOf(file) === layer)
@@ -162,6 +162,9 @@ describe('imports point one way', () => {
     expect(new Set(loadedBy('ui'))).toEqual(
       new Set([
         'core.ts',
+        'investigate/later-messages.ts',
+        'investigate/marker-story.ts',
+        'investigate/terms.ts',
         'agent/receipts/call-steps.ts',
         'agent/receipts/calls.ts',
         'agent/receipts/message-positions.ts',

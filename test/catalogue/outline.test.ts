@@ -65,7 +65,7 @@ describe.each([
         if (any.length === 0) return
         const { store, id, log } = await storedForked(any, cuts)
         const catalogue = catalogueOf(store, undefined)
-        const { first, min, max, markers, rewinds, failed, buckets } = right(
+        const { first, min, max, markers, rewinds, failed, buckets, ...overview } = right(
           await catalogue.overview(id, { buckets: wanted })(),
         )
         expect(buckets).toBe(Math.min(wanted, log.length))
@@ -73,10 +73,13 @@ describe.each([
         const { kinds, failed: failures } = outlineBy(log)
         const { tokens } = right(await catalogue.outline(id)())
         expect(failed.reduce((all, count) => all + count, 0)).toBe(failures.length)
+        expect(Object.keys(overview.kinds).toSorted()).toEqual([...new Set(kinds)].toSorted())
         for (const [bucket, from] of first.entries()) {
           const to = first[bucket + 1] ?? log.length
           expect(to).toBeGreaterThan(from)
           const part = kinds.slice(from, to).replaceAll(/[^CTW]/g, '')
+          for (const [kind, counts] of Object.entries(overview.kinds))
+            expect(counts[bucket]).toBe(kinds.slice(from, to).split(kind).length - 1)
           expect([min[bucket], max[bucket], markers[bucket], rewinds[bucket]]).toEqual([
             Math.min(...tokens.slice(from, to)),
             Math.max(...tokens.slice(from, to)),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { NewMessage } from '../../src/core.ts'
-import { openStore } from '../../src/index.ts'
+import { openStore, type Store } from '../../src/index.ts'
 import { markerStory } from '../../src/investigate/index.ts'
 import { atEnd } from '../support/at-end.ts'
 
@@ -113,4 +113,35 @@ test('reads a limited part of what a marker hides, and says so', async () => {
   const story = await markerStory(store, { conversation: 'c', marker })
   expect(story).toMatchObject({ messages: count + 3, examined: { hidden: 4_000, later: 1, isAll: false } })
   expect(story?.lost.items.map(({ term }) => term)).toEqual(['QX-1111', 'QX-3333'])
+})
+
+test('reads as seldom through hundreds of nested markers as through one', async () => {
+  const { store, chat } = await opened()
+  const deep = 300
+  for (let n = 0; n < deep; n++) {
+    const { position } = await chat.append([user(`Question ${n}.`), assistant(`Answer ${n}.`)])
+    await chat.condense({
+      covers: { first: n === 0 ? 0 : position - 2, last: position },
+      summary: `Up to ${n}.`,
+    })
+  }
+  const marker = await chat.position()
+  while ((await store.catalogue.outline('c', { from: marker })).indexed < marker);
+  let asked = 0
+  const counted: Pick<Store, 'conversation' | 'catalogue'> = {
+    catalogue: store.catalogue,
+    conversation: (id) => {
+      const its = store.conversation(id)
+      return {
+        ...its,
+        events: (options) => {
+          asked++
+          return its.events(options)
+        },
+      }
+    },
+  }
+  const story = await markerStory(counted, { conversation: 'c', marker })
+  expect(story).toMatchObject({ messages: 2 * deep, asked: { count: deep }, examined: { hidden: 2 * deep } })
+  expect(asked).toBeLessThan(10)
 })

@@ -39,6 +39,11 @@ test('of many links, lists and facts have the newest hundred, and their number',
   const { links } = about
   expect(await get('/conversations')).toMatchObject({ items: [{ id: 'many', linkCount: 101, links }] })
   expect(await get('/conversations/many/links')).toMatchObject({ items: { length: 101 } })
+  const page = await get('/conversations/many/links?offset=99&limit=1')
+  expect(page).toMatchObject({ total: 101, next: 100, items: [{ ref: 'ref-99' }] })
+  const end = await get('/conversations/many/links?offset=100&limit=1')
+  expect(end).toMatchObject({ total: 101, items: [{ ref: 'ref-100' }] })
+  expect(end).not.toHaveProperty('next')
   await store.conversation('few').append({ role: 'user', content: 'Look.' })
   await store.conversation('few').link({ relation: 'see', ref: 'one' })
   expect(await get('/conversations/few/about')).toMatchObject({ links: [{ ref: 'one' }] })

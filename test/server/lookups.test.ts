@@ -54,7 +54,13 @@ describe('what the index answers over HTTP', () => {
   test('is a picture of it in a few parts', async () => {
     const { ask } = await working()
     const { json } = await ask('conversations/a/overview?buckets=3')
-    expect(json).toMatchObject({ buckets: 3, first: [0, 2, 4], markers: [0, 1, 0], rewinds: [0, 0, 1] })
+    expect(json).toMatchObject({
+      buckets: 3,
+      first: [0, 2, 4],
+      kinds: { C: [0, 1, 0], W: [0, 0, 1] },
+      markers: [0, 1, 0],
+      rewinds: [0, 0, 1],
+    })
     expect((await ask('conversations/a/overview')).json).toMatchObject({ buckets: 6 })
   })
 

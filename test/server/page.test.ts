@@ -43,6 +43,23 @@ describe('the page', () => {
       expect((await fetch(other)).status).toBe(404)
   })
 
+  test('says to browsers that an address is unknown; other clients get JSON', async () => {
+    const { fetch } = await serving({ page: pageIn(built()) })
+    const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+    const answer = await fetch('/nowhere', { headers: html })
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
+    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'")
+    expect(await answer.text()).toContain('<title>Palimpsest</title>')
+    for (const [path, headers] of [
+      ['/nowhere', { accept: '*/*' }],
+      ['/api/v1/nowhere', html],
+      ['/assets/none.js', html],
+    ] as const) {
+      const other = await fetch(path, { headers })
+      expect([other.status, other.headers.get('content-type')]).toEqual([404, 'application/problem+json'])
+    }
+  })
+
   test('that is not built says how it is', async () => {
     const { ask } = await serving({ page: pageIn(join(temporaryFolder(), 'none')) })
     const { status, json } = await ask('/c/task-1')

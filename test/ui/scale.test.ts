@@ -92,6 +92,7 @@ describe('a step', () => {
       first: [0, 100, 200],
       min: [],
       max: [],
+      kinds: {},
       markers: [],
       rewinds: [0, 2, 0],
       failed: [],

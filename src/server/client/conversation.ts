@@ -71,7 +71,6 @@ export const conversation = (server: Transport, id: string): ConversationClient 
     hidden: async (markers) =>
       markers.length === 0 ? [] : items(get('/conversations/{id}/hidden', of, { markers })),
     notes: (options) => items(get('/conversations/{id}/notes', of, { ...options })),
-    links: () => items(get('/conversations/{id}/links', of)),
     note: (note, options) => post('/conversations/{id}/notes', of, withId({ ...note, ...options })),
     link: (link, options) => post('/conversations/{id}/links', of, withId({ ...link, ...options })),
     say: (message, options) => {

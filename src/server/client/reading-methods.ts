@@ -1,4 +1,4 @@
-import type { ConversationEvent, Entry, FullOptions, Item, ModelCall } from '../../index.ts'
+import type { ConversationEvent, Entry, FullOptions, Item, Link, ModelCall } from '../../index.ts'
 import { apiPathOf } from './api-path.ts'
 import type { QueryOf } from './api.ts'
 import { isError } from './errors.ts'
@@ -21,7 +21,7 @@ export const createReadingMethods = (
   id: string,
 ): Pick<
   ConversationClient,
-  'exists' | 'position' | 'effective' | 'full' | 'events' | 'follow' | 'calls' | 'sent'
+  'exists' | 'position' | 'effective' | 'full' | 'events' | 'follow' | 'calls' | 'sent' | 'links'
 > => {
   const { get } = server
   const of = { id }
@@ -124,5 +124,16 @@ export const createReadingMethods = (
     return get('/conversations/{id}/calls/{call}', { id, call: call ?? 1 })
   }
 
-  return { exists, position, effective, full, events, follow, calls, sent }
+  const links: ConversationClient['links'] = async () => {
+    const found: Link[] = []
+    for (let offset: number | undefined = 0; offset !== undefined;) {
+      type Page = { readonly next?: number; readonly items: readonly Link[] }
+      const page: Page = await get('/conversations/{id}/links', of, { offset, limit: most })
+      found.push(...page.items)
+      offset = page.next
+    }
+    return found
+  }
+
+  return { exists, position, effective, full, events, follow, calls, sent, links }
 }

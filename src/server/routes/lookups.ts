@@ -51,7 +51,7 @@ export const overview = route({
   path: '/conversations/{id}/overview',
   name: 'overview',
   summary:
-    'Returns the whole conversation in buckets, with the tokens, markers and rewinds of each, in columns',
+    'Returns the whole conversation in buckets, with the tokens, kinds of events, markers and rewinds of each, in columns',
   scope: 'read',
   params: ofConversation,
   query: z.strictObject({ buckets: whole(1, 10_000).default(1_200) }),

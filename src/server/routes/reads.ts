@@ -169,7 +169,26 @@ export const links = route({
   summary: "Lists the links of the conversation, and other conversations' links to it",
   scope: 'read',
   params: ofConversation,
-  answers: { 200: z.object({ items: z.array(linkShape) }) },
+  query: z.strictObject({ offset, limit }),
+  answers: {
+    200: z.object({
+      total: z.int(),
+      next: z.int().optional().describe('`offset` for the next page; absent on the last page'),
+      items: z.array(linkShape),
+    }),
+  },
+  sends: ['Link'],
   errors: ['ConversationNotFound'],
-  handle: async ({ params, store }) => ({ body: { items: await store.conversation(params.id).links() } }),
+  handle: async ({ params, query, store }) => {
+    const all = await store.conversation(params.id).links()
+    const page = pageOf({ from: query.offset, limit: query.limit }, all.length - 1)
+    const shown = firstThatFit(all.slice(page.first, page.last + 1))
+    const end = page.first + shown.length
+    const next = end < all.length && shown.length > 0 ? { from: end, limit: query.limit } : undefined
+    const beside = { next: next && offsetOf(next), prev: page.prev && offsetOf(page.prev) }
+    return {
+      headers: linkHeader(query, beside),
+      body: { total: all.length, ...(next && { next: next.from }), items: shown },
+    }
+  },
 })

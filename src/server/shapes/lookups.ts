@@ -44,6 +44,11 @@ export const outlineShape = z
       .describe(
         'Positions of the events that record an error: a failed tool result, a failed call of the model, or a summary that failed',
       ),
+    retries: z
+      .array(position)
+      .describe(
+        'Positions of the replies with a tool call that repeats one that failed before in the same turn',
+      ),
     about: aboutShape.optional(),
   })
   .meta({
@@ -58,6 +63,9 @@ export const bucketsShape = z
     first: z.array(position).describe('First position of each bucket'),
     min: counts.describe('Minimum of the tokens that the model sees in the bucket'),
     max: counts,
+    kinds: z
+      .record(z.string(), counts)
+      .describe('Number of events of each kind in each bucket, by the letters of the outline'),
     markers: counts.describe('Number of markers in each bucket'),
     rewinds: counts,
     failed: counts.describe('Number of events in each bucket that record an error'),

@@ -65,10 +65,16 @@ const treeIn = (text: string): object | undefined => {
 
 let render: typeof renderMarkdown | undefined
 
-/** Loads the code that renders Markdown. Rows that are rendered from the beginning keep their height and place. */
+/** Loads the code that renders Markdown. */
 export const loadMarkdown = async (): Promise<void> => {
   render ??= (await import('./markdown.ts')).renderMarkdown
 }
+
+/**
+ * Resolves once the code that renders Markdown is loaded, so that what is rendered keeps its height and place. If it cannot be loaded,
+ * resolves as well; it is loaded again when it is needed.
+ */
+export const waitForMarkdown = (): Promise<void> => loadMarkdown().catch(() => undefined)
 
 /** Shows Markdown; until its code is loaded, as the text that it is. */
 const Markdown = ({ text, isCut }: PartProps) => {

@@ -1,3 +1,4 @@
+import type { LinksResponse } from '../source/answers.ts'
 import type { ApiSource } from '../source/source.ts'
 import { useAsked } from '../states.tsx'
 import { apiOf } from '../url.ts'
@@ -22,16 +23,23 @@ export const useSubagents = (source: ApiSource, id: string, rows: readonly CallR
   const { value } = useAsked(
     isAsked
       ? async (signal) => {
-          const { items } = await source.get(apiOf(id, '/links'), { signal })
-          const children = items
-            .flatMap(({ from, relation, conversation, call }) =>
-              relation === 'subagent-of' && conversation === id && call !== undefined && started.has(call)
-                ? [{ from, call }]
-                : [],
-            )
-            .slice(0, most)
+          const children: { readonly from: string; readonly call: string }[] = []
+          for (let offset: number | undefined = 0; offset !== undefined && children.length < most;) {
+            const page: LinksResponse = await source.get(apiOf(id, '/links', { offset, limit: 1_000 }), {
+              signal,
+            })
+            for (const { from, relation, conversation, call } of page.items)
+              if (
+                relation === 'subagent-of' &&
+                conversation === id &&
+                call !== undefined &&
+                started.has(call)
+              )
+                children.push({ from, call })
+            offset = page.next
+          }
           const calls = new Map<string, { id: string; rows: readonly CallRow[] }>()
-          for (const { from, call } of children) {
+          for (const { from, call } of children.slice(0, most)) {
             // A subagent that was linked, but never copied into this store.
             const answer = await source
               .get(apiOf(from, '/calls', { limit: mostCalls, steps: true }), { signal })

@@ -147,6 +147,7 @@ const outcomeOf = (
   const tokens = outline?.tokens[index]
   return [
     ...(tone === 'result' && isFailed(item) ? ['✕ error'] : []),
+    ...(outline?.retries.includes(item.position) === true ? ['○ retry'] : []),
     size(lengthOf(item)),
     ...(tokens !== undefined && tone !== 'result' && tone !== 'user' ? [`context ${brief(tokens)}`] : []),
     ...(took > 0 && tone !== 'user' ? [duration(took)] : []),
@@ -217,9 +218,9 @@ export const InPlace = ({
       <Said around={around} item={item} />
     ) : (
       <p class="nothing">
-        {item.reason === undefined
-          ? 'Nothing is shown in its place.'
-          : `Nothing is shown in its place: ${item.reason}`}
+        No summary: the model sees nothing of{' '}
+        {item.messagesHidden === 1 ? 'this message' : `these ${number(item.messagesHidden)} messages`}.
+        {item.reason !== undefined && ` ${item.reason}`}
       </p>
     )}
   </div>

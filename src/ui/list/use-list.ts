@@ -66,12 +66,11 @@ export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
     cursor: string | undefined,
     { signal }: AbortController,
   ): Promise<ConversationListResponse> => source.get(pathOf(asked, { limit: page, cursor }), { signal })
-  const learnNeeded = ({ signal }: AbortController): void => {
-    if (!showsNeeded) return setNeeded([])
-    source.get(pathOf(needing, { limit: mostNeeded }), { signal }).then(
-      ({ items }) => signal.aborted || setNeeded(items),
-      () => undefined,
-    )
+  /** Returns what needs somebody; undefined if that cannot be learned. */
+  const neededNow = async ({ signal }: AbortController): Promise<ListState['needed'] | undefined> => {
+    if (!showsNeeded) return []
+    const answer = source.get(pathOf(needing, { limit: mostNeeded }), { signal })
+    return (await answer.catch(() => undefined))?.items
   }
   const load = (cursor: string | undefined): void => {
     asking.current?.abort()
@@ -79,11 +78,15 @@ export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
     asking.current = own
     missed.current = cursor
     setBusy(true)
-    if (cursor === undefined) learnNeeded(own)
     const ask = async (): Promise<void> => {
       try {
-        const got = await pageFrom(cursor, own)
+        // Both at once: rows that move down for what needs somebody would lose a click that has begun.
+        const [got, needs] = await Promise.all([
+          pageFrom(cursor, own),
+          cursor === undefined ? neededNow(own) : undefined,
+        ])
         if (own.signal.aborted) return
+        if (needs) setNeeded(needs)
         setListed((before) => (cursor === undefined || !before ? got : withPage(before, got)))
         setError(undefined)
       } catch (reason) {
@@ -114,11 +117,11 @@ export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
     refreshing.current?.abort()
     const own = new AbortController()
     refreshing.current = own
-    learnNeeded(own)
     const ask = async (): Promise<void> => {
       try {
-        const first = await pageFrom(undefined, own)
+        const [first, needs] = await Promise.all([pageFrom(undefined, own), neededNow(own)])
         if (own.signal.aborted) return
+        if (needs) setNeeded(needs)
         setListed((before) => (isNew || !before ? refreshList(before, first) : withFresh(before, first)))
         setError(undefined)
       } catch (reason) {

@@ -13,6 +13,7 @@ export type OutlineMarker = OutlineResponse['markers'][number]
 export type OutlineRewind = OutlineResponse['rewinds'][number]
 export type OutlineRestore = OutlineResponse['restores'][number]
 /** Overview of a long conversation: figures for each bucket of events, as columns. */
+export type LinksResponse = Answer<'/conversations/{id}/links'>
 export type OverviewResponse = Answer<'/conversations/{id}/overview'>
 
 export type EffectiveResponse = Answer<'/conversations/{id}/effective'>

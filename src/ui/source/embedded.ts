@@ -7,7 +7,7 @@ export const embeddedSource = (file: EmbeddedFile): ApiSource => ({
   isLive: false,
   access: () => undefined,
   get: async <T>(path: string): Promise<T> => {
-    const answer = answerTo(file, path)
+    const answer = await answerTo(file, path)
     if (answer === undefined) throw toThrowable(notHere(path))
     return answer as T
   },

@@ -1,5 +1,6 @@
 import type { OutlineColumns } from '../../../src/core.ts'
 import { contentOf, type ConversationEvent } from '../../../src/events/events.ts'
+import { retriesIn } from '../../../src/projections/retries.ts'
 import { textsOf } from '../../../src/projections/excerpts.ts'
 import { fold } from '../../../src/projections/layout.ts'
 import { type Log, path } from '../../../src/projections/path.ts'
@@ -63,6 +64,7 @@ export const outlineBy = (log: Log): Omit<OutlineColumns, 'tokens'> => ({
     type === 'MessageAppended' && data.origin?.context ? [position] : [],
   ),
   failed: log.flatMap((event) => (hasFailure(event) ? [event.position] : [])),
+  retries: retriesIn(log),
 })
 
 /** The events that a marker hides at all levels, by a fold up to it; undefined if it hides nothing. */

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { QueryOf } from '../../../server/client/api.ts'
+import { waitForMarkdown } from '../../blocks/shown.tsx'
 import type { ApiSource } from '../../source/source.ts'
 import type { EffectiveResponse } from '../../source/answers.ts'
 import { clip, page } from './sizes.ts'
@@ -42,9 +43,12 @@ export const useEffective = (
       // Only the first request includes the repairs, because the position is not moving then.
       const repairs = known.current.size === 0 ? true : undefined
       try {
-        const answer = await wholeEffective(source, id, { at, repairs }, asking.signal, (part) =>
-          setState({ value: part, error: undefined, isBusy: true }),
-        )
+        const [answer] = await Promise.all([
+          wholeEffective(source, id, { at, repairs }, asking.signal, (part) =>
+            setState({ value: part, error: undefined, isBusy: true }),
+          ),
+          waitForMarkdown(),
+        ])
         if (known.current.size >= kept) known.current.delete([...known.current.keys()][0] ?? '')
         known.current.set(String(answer.at), answer)
         setState({ value: answer, error: undefined, isBusy: false })

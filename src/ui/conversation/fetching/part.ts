@@ -35,4 +35,6 @@ export const joinOutlines = (one: OutlineResponse, other: OutlineResponse): Outl
   rewinds: [...one.rewinds, ...other.rewinds],
   restores: [...one.restores, ...other.restores],
   calls: [...one.calls, ...other.calls],
+  failed: [...one.failed, ...other.failed],
+  retries: [...one.retries, ...other.retries],
 })

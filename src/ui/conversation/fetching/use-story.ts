@@ -3,16 +3,14 @@ import type { MarkerStoryResponse } from '../../source/answers.ts'
 import type { ApiSource } from '../../source/source.ts'
 import { useFetched } from '../../states.tsx'
 
-/** Returns what a marker hid and what its summary lost; undefined without a marker, until the answer arrives, and in an exported file. */
+/** Returns what a marker hid and what its summary lost; undefined without a marker and until the answer arrives. */
 export const useStory = (
   source: ApiSource,
   id: string,
   marker: number | undefined,
 ): MarkerStoryResponse | undefined => {
   const path =
-    marker === undefined || !source.isLive
-      ? undefined
-      : apiPathOf('/conversations/{id}/markers/{marker}', { id, marker })
+    marker === undefined ? undefined : apiPathOf('/conversations/{id}/markers/{marker}', { id, marker })
   const { value } = useFetched(source, path)
   return value?.marker === marker ? value : undefined
 }

@@ -3,7 +3,7 @@ import { Canvas, Times } from './canvas.tsx'
 import { drawCurve } from './curve.ts'
 import { drawBrackets, drawHits, drawRewinds, pastMarksKey } from './marks.ts'
 import { layout, type Picture } from './picture.ts'
-import { drawErrors, drawTimes } from './times.ts'
+import { drawErrors, drawRetries, drawTimes } from './times.ts'
 
 interface DrawnProps extends Picture {
   readonly at: number
@@ -26,6 +26,7 @@ export const Drawn = ({ at, hits, ...picture }: DrawnProps) => {
           of: [...of, through],
           draw: (context) => {
             drawPast(context, picture, through)
+            drawRetries(context, picture, colours.call)
             drawErrors(context, picture, colours.error)
             drawCurve(context, picture, { through, colour: colours.ink, fill: 0.07 })
           },
@@ -34,6 +35,7 @@ export const Drawn = ({ at, hits, ...picture }: DrawnProps) => {
           of,
           draw: (context) => {
             drawFuture(context, picture)
+            drawRetries(context, picture, colours.future)
             drawErrors(context, picture, colours.future)
             drawCurve(context, picture, { through: Infinity, colour: colours['line-2'], fill: 0.1 })
           },

@@ -7,16 +7,21 @@ import type { Picture } from './picture.ts'
 interface LegendProps extends Pick<Picture, 'outline' | 'scale' | 'limit'> {
   /** Position under the mouse pointer; undefined if the pointer is elsewhere. */
   readonly pointed: number | undefined
+  /** Description of the part of the overview under the mouse pointer, if any. */
+  readonly part: string | undefined
 }
 
 /** Shows the meaning of the colours, and describes the event under the mouse pointer. */
-export const Legend = ({ outline, scale, limit, pointed }: LegendProps) => {
+export const Legend = ({ outline, scale, limit, pointed, part }: LegendProps) => {
   const most = useMemo(() => curveMost({ outline, scale, limit }), [outline, scale, limit])
   return (
     <div class="legend">
       <Colours outline={outline} />
       <span class="figures pointed">
-        {pointed === undefined ? `tokens in context, up to ${brief(most)}` : pointedWords(outline, pointed)}
+        {part ??
+          (pointed === undefined
+            ? `tokens in context, up to ${brief(most)}`
+            : pointedWords(outline, pointed))}
       </span>
     </div>
   )
@@ -38,6 +43,11 @@ const Colours = ({ outline }: { readonly outline: OutlineResponse }) =>
             failed <span class="figures">{number(outline.failed.length)}</span>
           </li>
         )}
+        {outline.retries.length > 0 && (
+          <li class="tone-call ring">
+            retry <span class="figures">{number(outline.retries.length)}</span>
+          </li>
+        )}
         {outline.rewinds.length > 0 && <li class="tone-abandoned">abandoned</li>}
       </ul>
     ),
@@ -52,10 +62,15 @@ const pointedWords = (outline: OutlineResponse, position: number): string => {
   return [
     number(position),
     kindOf(letter),
+    ...(outline.failed.includes(position) ? ['failed'] : []),
+    ...(outline.retries.includes(position) ? [retryWords] : []),
     `about ${brief(outline.tokens[index] ?? 0)} tokens`,
     ...(time === undefined ? [] : [clock(time)]),
   ].join(' · ')
 }
+
+/** Says that a reply repeats a tool call that failed. */
+const retryWords = 'retry of a call that failed'
 
 const order = ['u', 'a', 'c', 'r', 's', 'C', 'T', 'W', 'R'] as const
 const tones = {

@@ -41,6 +41,7 @@ export const Ribbon = (props: RibbonProps) => {
   const before = useRef<number | undefined>(undefined)
   const isDragging = useRef(false)
   const [hover, setHover] = useState<number>()
+  const [part, setPart] = useState<string>()
   const scale = useScale(last, width, at, isDragging.current, before)
   const move = (event: Event): void => {
     const value = Number((event.currentTarget as HTMLInputElement).value)
@@ -50,7 +51,9 @@ export const Ribbon = (props: RibbonProps) => {
   const index = at - outline.from
   return (
     <section class="ribbon" aria-label="Ribbon">
-      {overview && <OverviewBand {...{ overview, at, last, scale, width, colours }} onMove={move} />}
+      {overview && (
+        <OverviewBand {...{ overview, at, last, scale, width, colours }} onMove={move} onPoint={setPart} />
+      )}
       <div class="band" ref={element} style={{ height: `${layout.height}px` }}>
         <Drawn {...{ outline, paths, scale, width, colours, limit, at, hits }} />
         <input
@@ -81,7 +84,7 @@ export const Ribbon = (props: RibbonProps) => {
           }}
         />
       </div>
-      <Legend {...{ outline, scale, limit }} pointed={hover} />
+      <Legend {...{ outline, scale, limit, part }} pointed={hover} />
     </section>
   )
 }

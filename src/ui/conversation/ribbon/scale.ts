@@ -47,9 +47,9 @@ const windowAt = (position: number, last: number, shown: number, before: number 
   return Math.max(0, Math.min(wanted, last + 1 - shown))
 }
 
-/** Returns the x coordinate of a position in an overview, as a fraction of the overview's width from 0 to 1. */
-export const overviewAt = (first: readonly number[], last: number, position: number): number => {
-  // Finds the bucket that contains the position by binary search. All buckets have the same width.
+/** Returns the index of the part of an overview that contains a position. */
+export const bucketAt = (first: readonly number[], position: number): number => {
+  // Binary search.
   let low = 0
   let high = first.length
   while (low < high) {
@@ -57,7 +57,13 @@ export const overviewAt = (first: readonly number[], last: number, position: num
     if ((first[middle] ?? Infinity) <= position) low = middle + 1
     else high = middle
   }
-  const index = Math.max(0, low - 1)
+  return Math.max(0, low - 1)
+}
+
+/** Returns the x coordinate of a position in an overview, as a fraction of the overview's width from 0 to 1. */
+export const overviewAt = (first: readonly number[], last: number, position: number): number => {
+  // All buckets have the same width.
+  const index = bucketAt(first, position)
   const begin = first[index] ?? 0
   const end = first[index + 1] ?? last + 1
   return (index + Math.min(1, (position - begin) / Math.max(1, end - begin))) / Math.max(1, first.length)

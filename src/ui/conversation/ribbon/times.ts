@@ -29,6 +29,23 @@ export const drawErrors = (context: Context, { outline, scale }: Picture, colour
   context.stroke()
 }
 
+/** Draws a ring over each reply that repeats a tool call that failed. Rings that would touch are drawn once. */
+export const drawRetries = (context: Context, { outline, scale }: Picture, colour: string): void => {
+  const y = layout.brackets + layout.errors / 2 - 1
+  let last = -Infinity
+  context.strokeStyle = colour
+  context.lineWidth = 1.5
+  for (const position of outline.retries) {
+    if (position < scale.first || position > scale.last) continue
+    const x = scale.x(position) + scale.step / 2
+    if (x - last < 5) continue
+    last = x
+    context.beginPath()
+    context.arc(x, y, 2.5, 0, 2 * Math.PI)
+    context.stroke()
+  }
+}
+
 /** Draws the time of day below the curve, and the length of long pauses below the bars. */
 export const drawTimes = (context: Context, { outline, scale, width, colours }: Picture): void => {
   const from = Math.max(scale.first, outline.from)

@@ -6,6 +6,7 @@ import { summarizeHidden } from './hidden-states.ts'
 import { filterList, rowOf } from './list.ts'
 import { outlineOf, overviewOf } from './outline.ts'
 import { searchEmbedded } from './search.ts'
+import { storyOf } from './story.ts'
 
 // API responses, computed from the embedded events with the same functions as on the server.
 
@@ -104,6 +105,8 @@ const answers: Readonly<Record<string, Answer>> = {
       .split(',')
       .flatMap((marker) => summarizeHidden(events, Number(marker)) ?? []),
   }),
+  '/conversations/:id/markers/:marker': ({ file: { conversation, events }, params: { marker } }) =>
+    storyOf(conversation, events, Number(marker)),
   '/conversations/:id/search': (question) => searched(question),
   '/search': (question) => searched(question),
 }

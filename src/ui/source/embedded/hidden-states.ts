@@ -12,7 +12,7 @@ import {
 } from '../../../core.ts'
 
 /** Returns every event that a marker hides, directly or through markers that it hides. */
-const hiddenBy = (log: Log, marker: number): readonly ConversationEvent[] => {
+export const hiddenEventsOf = (log: Log, marker: number): readonly ConversationEvent[] => {
   const found: ConversationEvent[] = []
   const open = [marker]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -38,7 +38,7 @@ const hiddenBy = (log: Log, marker: number): readonly ConversationEvent[] => {
 export const summarizeHidden = (log: Log, marker: number): HiddenByMarker | undefined => {
   const type = log[marker]?.type
   if (type !== 'Condensed' && type !== 'Truncated') return undefined
-  const hidden = hiddenBy(log, marker)
+  const hidden = hiddenEventsOf(log, marker)
   const kinds: Partial<Record<EventKind, number>> = {}
   const tools = new Map<string, number>()
   for (const event of hidden) {

@@ -1,4 +1,4 @@
-import { isFailure, kindOf, type Log, type MarkerOutline } from '../../../core.ts'
+import { isFailure, kindOf, type Log, type MarkerOutline, retriesIn } from '../../../core.ts'
 import type { EmbeddedFile } from './form.ts'
 
 // Data for the ribbon and the curve, in the format of the server's `outline` and `overview` routes.
@@ -48,12 +48,13 @@ export const outlineOf = ({ events, tokens }: EmbeddedFile, from: number, to: nu
       type === 'MessageAppended' && data.origin?.context ? [position] : [],
     ),
     failed: failedIn(some),
+    retries: retriesIn(events).filter((position) => position >= from && position <= to),
   }
 }
 
 /**
- * Returns an overview of the conversation in at most `most` buckets, each with its lowest and highest tokens and its numbers of markers
- * and rewinds.
+ * Returns an overview of the conversation in at most `most` buckets, each with its lowest and highest tokens and its numbers of events of
+ * each kind, of markers and of rewinds.
  */
 export const overviewOf = ({ events, tokens }: EmbeddedFile, most: number) => {
   const buckets = Math.min(most, events.length)
@@ -69,6 +70,12 @@ export const overviewOf = ({ events, tokens }: EmbeddedFile, most: number) => {
     first,
     min: parts.map((part) => part.tokens.reduce((least, count) => Math.min(least, count), Infinity)),
     max: parts.map((part) => part.tokens.reduce((greatest, count) => Math.max(greatest, count), 0)),
+    kinds: Object.fromEntries(
+      [...new Set(events.map(kindOf))].map((kind) => [
+        kind,
+        parts.map((part) => part.events.filter((event) => kindOf(event) === kind).length),
+      ]),
+    ),
     markers: parts.map((part) => markersIn(part.events).length),
     rewinds: parts.map((part) => rewindsIn(part.events).length),
     failed: parts.map((part) => failedIn(part.events).length),
