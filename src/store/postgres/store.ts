@@ -13,6 +13,7 @@ import { toRecordedEvents, type WrittenAppend } from '../written-append.ts'
 import { postgresBlobs, type RunOnSession } from './blobs.ts'
 import { isOfConnection, storeError } from './failures.ts'
 import { listenForOthers } from './listen.ts'
+import { postgresLiveness } from './liveness.ts'
 import { prepareSchema } from './migrate.ts'
 import { postgresReads, type SessionRead } from './reads.ts'
 import { scrub } from './scrub.ts'
@@ -98,6 +99,7 @@ const storeOn = (settings: PostgresSettings): EventStore => {
     if (!tail.offer(() => kept.flatMap(toRecordedEvents))) changes.beat()
   }
   const writer = postgresWriter(settings, pool, closing.signal, wrote)
+  const liveness = postgresLiveness(settings, pool, closing.signal)
   let isClosing = false
 
   return {
@@ -120,9 +122,11 @@ const storeOn = (settings: PostgresSettings): EventStore => {
     follow: (options) => followTail(source, tail, options),
     blobs: postgresBlobs(settings, reading),
     scrub: () => reading(scrub(settings)),
+    liveness,
     maxAppendBytes,
     close: () => async () => {
       isClosing = true
+      liveness.drop()
       await writer.finish()
       closing.abort()
       pool.close()
