@@ -128,6 +128,10 @@ const postgres: Scheme<EventStore> = {
       const { openPostgres } = await import('../store/postgres/store.ts')
       return openPostgres(url, create)()
     },
+  diagnose: (url) => async () => {
+    const { diagnosePostgres } = await import('../store/postgres/diagnose.ts')
+    return diagnosePostgres(url)()
+  },
 }
 
 /**

@@ -40,7 +40,10 @@ const tags: Readonly<Record<string, readonly [tag: FailureTag, advice: string]>>
   ],
   '42P01': ['StoreCorrupt', 'a table of the store is missing: restore a dump'],
   '42703': ['StoreCorrupt', 'the tables of the store were changed: restore a dump'],
-  '42883': ['StoreCorrupt', 'a function of the store is missing: restore a dump'],
+  '42883': [
+    'StoreCorrupt',
+    'a function of the store is missing: upgrade palimpsest if a newer version has changed it, or restore a dump',
+  ],
   '53100': [
     'StoreFull',
     'the disk of the server is full: nothing was written; free some space and try again',
