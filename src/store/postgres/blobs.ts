@@ -75,9 +75,10 @@ const put = async (
   for (const chunk of chunks) bytes += chunk.length
   // Of several writers at once, the others wait here for the first, and then find that it has written the chunks.
   const [row] = await query(
-    `INSERT INTO ${schema}.blobs AS b VALUES ($1, $2, clock_timestamp())
+    `INSERT INTO ${schema}.blobs AS b VALUES ($1, $2, to_timestamp($3::float8 / 1000))
      ON CONFLICT (sha256) DO UPDATE SET time = greatest(b.time, excluded.time) RETURNING xmax = 0 AS fresh`,
-    [sha256, bytes],
+    // The clock of `gc`, which compares these times, is a client's too.
+    [sha256, bytes, Date.now()],
     'put_blob',
   )
   if (row?.['fresh'] !== true) return

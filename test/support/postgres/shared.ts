@@ -20,15 +20,21 @@ const base = (): Promise<string> =>
     const folder = process.env[folderVariable]
     if (folder === undefined) throw new Error(`${folderVariable} is not set: the run has no global setup`)
     const ready = join(folder, 'ready')
+    const failed = join(folder, 'failed')
     try {
       mkdirSync(join(folder, 'starting'))
       const server = await startPostgres()
       writeFileSync(`${ready}.new`, JSON.stringify({ port: server.port, folder: server.folder }))
       renameSync(`${ready}.new`, ready)
     } catch (error) {
-      if (Reflect.get(Object(error), 'code') !== 'EEXIST') throw error
+      const isOthers = Reflect.get(Object(error), 'code') === 'EEXIST'
+      if (!isOthers) writeFileSync(failed, String(error))
+      if (!isOthers) throw error
     }
-    while (!existsSync(ready)) await sleep(20)
+    while (!existsSync(ready)) {
+      if (existsSync(failed)) throw new Error(readFileSync(failed, 'utf8'))
+      await sleep(20)
+    }
     const { port } = JSON.parse(readFileSync(ready, 'utf8')) as { readonly port: number }
     return `postgres://${owner}@127.0.0.1:${port}/postgres`
   })())
