@@ -35,7 +35,7 @@ export interface PostgresSettings {
 
 const example = 'postgres://user:password@host:5432/database'
 const defaultPort = 5432
-const numbers = { connections: 8, timeout: 10_000, attempt: 15_000, patience: 30_000 } as const
+const numbers = { connections: 8, timeout: 10_000, attempt: 5_000, patience: 20_000 } as const
 const parameterNames = ['schema', 'sslmode', 'sslrootcert', ...Object.keys(numbers)]
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full']
 // A timer fires at once if its milliseconds overflow.

@@ -6,7 +6,7 @@ import { storeContract } from '../../../src/testing/contract.ts'
 import { event, texts } from '../../../src/testing/contract/support.ts'
 import { left, right } from '../../support/either.ts'
 import { administrator, newRole, openedPostgres } from '../../support/postgres/admin.ts'
-import { noPostgres, whySkipped } from '../../support/postgres/programs.ts'
+import { externalUrl, noPostgres, whySkipped } from '../../support/postgres/programs.ts'
 import { cutAfter, proxyTo } from '../../support/postgres/proxy.ts'
 import { newSchema, postgresUrl } from '../../support/postgres/shared.ts'
 import { runs } from '../../support/runs.ts'
@@ -15,6 +15,9 @@ const all = { from: 0, direction: 'forwards', limit: 1_000 } as const
 
 /** The rules of the contract that races and transactions may break. */
 const races = storeContract.filter(({ title }) => /^(?:of )?concurrent/.test(title))
+
+/** For what needs roles without a password. */
+const testOwn = test.skipIf(externalUrl !== undefined)
 
 const throughProxy = async (url: string) => {
   const port = Number(/:(\d+)\//.exec(url)?.[1])
@@ -113,7 +116,7 @@ describe.skipIf(noPostgres !== undefined)(`a PostgreSQL store in hostile hands${
     expect(seen).toEqual(written.map(({ id }) => id))
   })
 
-  test.each([
+  testOwn.each([
     ['default_transaction_isolation = "repeatable read"', 'synchronous_commit = off'],
     ['default_transaction_isolation = serializable', 'bytea_output = escape', "timezone = 'Asia/Kathmandu'"],
   ])('a role with %s keeps the contract', async (...settings) => {
@@ -122,7 +125,7 @@ describe.skipIf(noPostgres !== undefined)(`a PostgreSQL store in hostile hands${
     for (const { run } of [...races, ...blob]) await run(await openedPostgres(await urlOf(newSchema())))
   })
 
-  test('functions, operators and tables in a search_path before the system’s are not used', async () => {
+  testOwn('functions, operators and tables in a search_path before the system’s are not used', async () => {
     const evil = newSchema()
     const admin = await administrator()
     await admin.query(`CREATE SCHEMA ${evil}
@@ -180,7 +183,7 @@ describe.skipIf(noPostgres !== undefined)(`a PostgreSQL store in hostile hands${
     expect(left(await store.append(request)())).toMatchObject({ _tag: 'InvalidInput', path: 'stream' })
   })
 
-  test('a lock that another role holds is StoreBusy, and nothing is written', async () => {
+  testOwn('a lock that another role holds is StoreBusy, and nothing is written', async () => {
     const schema = newSchema()
     const store = await openedPostgres(await postgresUrl(schema, '&timeout=50'))
     const { urlOf } = await newRole()
@@ -193,7 +196,7 @@ describe.skipIf(noPostgres !== undefined)(`a PostgreSQL store in hostile hands${
     expect(right(await store.append({ stream: 'a', events: [event()], expected: -1 })())).toBe('written')
   })
 
-  test('a role that may not create a schema, or may only read, is StoreDenied', async () => {
+  testOwn('a role that may not create a schema, or may only read, is StoreDenied', async () => {
     const schema = newSchema()
     const { role, urlOf } = await newRole([], '')
     const url = await urlOf(schema)
@@ -212,7 +215,7 @@ describe.skipIf(noPostgres !== undefined)(`a PostgreSQL store in hostile hands${
     expect(left(await openPostgres(nobody)())).toMatchObject({ _tag: 'StoreDenied' })
   })
 
-  test('a database that takes no writes is StoreReadOnly, and can be read', async () => {
+  testOwn('a database that takes no writes is StoreReadOnly, and can be read', async () => {
     const schema = newSchema()
     const owned = await openedPostgres(await postgresUrl(schema))
     right(await owned.append({ stream: 'a', events: [event()], expected: -1 })())
@@ -225,7 +228,7 @@ describe.skipIf(noPostgres !== undefined)(`a PostgreSQL store in hostile hands${
     expect(left(await openPostgres(await urlOf(newSchema()))())).toMatchObject({ _tag: 'StoreReadOnly' })
   })
 
-  test('a store that is missing, newer, of another program or dropped says so', async () => {
+  testOwn('a store that is missing, newer, of another program or dropped says so', async () => {
     const [missing, newer, foreign, dropped] = [newSchema(), newSchema(), newSchema(), newSchema()]
     const admin = await administrator()
     expect(left(await openPostgres(await postgresUrl(missing), false)())).toMatchObject({

@@ -44,4 +44,4 @@ export const newSchema = (): string => `t_${randomUUID().replaceAll('-', '').sli
 
 /** The URL of a store that does not exist yet, on the server of the run. */
 export const postgresUrl = async (schema = newSchema(), parameters = patientPostgres): Promise<string> =>
-  `${await base()}?schema=${schema}${parameters}`
+  `${await base()}${(await base()).includes('?') ? '&' : '?'}schema=${schema}${parameters}`
