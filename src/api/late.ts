@@ -3,7 +3,8 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { lazily } from '../result/lazily.ts'
 import { blobInfo } from '../store/blob-info.ts'
-import { type StoreError, storeClosed } from '../store/errors.ts'
+import { backupOf } from '../store/backup.ts'
+import type { StoreError } from '../store/errors.ts'
 import { memoryStore } from '../store/memory/store.ts'
 import type { BlobStore, EventStore, NameRelease } from '../store/port.ts'
 
@@ -64,7 +65,7 @@ export const lateStore = (
     backup: (file, options) =>
       pipe(
         created,
-        TE.flatMap(({ backup }) => backup?.(file, options) ?? TE.left(storeClosed(url))),
+        TE.flatMap((made) => backupOf(made, file, options)),
       ),
     scrub: () => TE.flatMap(({ scrub }: EventStore) => scrub?.() ?? TE.right(undefined))(found),
     rewrite: (options) =>

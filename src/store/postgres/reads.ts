@@ -233,7 +233,7 @@ const recordedEvent = (
 
 /** Returns the first name in the order of UTF-8 bytes after all names with a prefix; undefined if there is none. */
 const boundOf = (prefix: string): string | undefined => {
-  const points = [...prefix]
+  const points = Array.from(prefix)
   for (let last = points.pop(); last !== undefined; last = points.pop()) {
     const point = last.codePointAt(0) ?? 0
     // A surrogate is not a character by itself.
