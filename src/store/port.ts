@@ -223,7 +223,7 @@ export type NameRelease = () => Promise<void>
 
 /**
  * Names held by the processes that work on a store, which show which of these processes are alive. The operating system or the database
- * determines this, without comparing clocks. The promises never reject: whatever fails is unknown.
+ * determines this, without comparing clocks. The promises never reject: a failure counts as unknown.
  */
 export interface Liveness {
   /**

@@ -79,7 +79,7 @@ export const postgresLiveness = (
 
   const isRegained = async ({ query }: Session, name: string): Promise<boolean> => {
     const [row] = await query('SELECT pg_try_advisory_lock($1) AS got', [keyOf(name)], 'lock_name')
-    // Whoever inherits a name removes it at the end.
+    // A process that inherits a name removes it at the end.
     const isMine = row?.['got'] === true && (await isKnown({ query }, name))
     if (row?.['got'] === true && !isMine) await unlock({ query }, name)
     return isMine
