@@ -23,7 +23,7 @@ export default defineConfig({
   },
   platform: 'node',
   // The first loads a lot, and only when a store needs it; the others are the program's own, so that both use one copy.
-  external: /^@(eventstore|langchain|opentelemetry|sigstore)\//,
+  external: /^@(eventstore|langchain|opentelemetry|sigstore)\/|^pg$/,
   // The same functions as modules, of which only those that are used are taken.
   resolve: { alias: { 'fp-ts/lib': 'fp-ts/es6' } },
   output: {

@@ -59,7 +59,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // They start containers (npm run test:docker) or installed clients (npm run test:clients).
     exclude: ['test/docker/**', 'test/clients/**'],
-    globalSetup: ['test/support/seed.ts'],
+    globalSetup: ['test/support/seed.ts', 'test/support/postgres/global.ts'],
     setupFiles: ['test/support/seed.ts', 'test/support/after-each.ts'],
     // A worker loads the sources once for all its files: what a file changes of the process it puts back. Many tests wait: with
     // half as many workers again as there are cores, the cores stay busy.

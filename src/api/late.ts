@@ -3,9 +3,10 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { lazily } from '../result/lazily.ts'
 import { blobInfo } from '../store/blob-info.ts'
-import { type StoreError, storeClosed } from '../store/errors.ts'
+import { backupOf } from '../store/backup.ts'
+import type { StoreError } from '../store/errors.ts'
 import { memoryStore } from '../store/memory/store.ts'
-import type { BlobStore, EventStore } from '../store/port.ts'
+import type { BlobStore, EventStore, NameRelease } from '../store/port.ts'
 
 /**
  * Returns a store that need not exist yet. It reads as empty until another process has created it; its own first write or follow
@@ -64,26 +65,28 @@ export const lateStore = (
     backup: (file, options) =>
       pipe(
         created,
-        TE.flatMap(({ backup }) => backup?.(file, options) ?? TE.left(storeClosed(url))),
+        TE.flatMap((made) => backupOf(made, file, options)),
       ),
     scrub: () => TE.flatMap(({ scrub }: EventStore) => scrub?.() ?? TE.right(undefined))(found),
     rewrite: (options) =>
       TE.flatMap(({ rewrite }: EventStore) => rewrite?.(options) ?? TE.right(undefined))(found),
     liveness: {
-      hold: (name) => {
-        if (store !== empty) return store.liveness?.hold(name)
-        let release: (() => void) | undefined
+      hold: async (name, lost) => {
+        if (store !== empty) return store.liveness?.hold(name, lost)
+        let release: Promise<NameRelease | undefined> | undefined
         const hold = (): void => {
-          release = store.liveness?.hold(name)
+          release = store.liveness?.hold(name, lost)
         }
         names.add(hold)
-        return () => {
+        return async () => {
           names.delete(hold)
-          release?.()
+          await (
+            await release
+          )?.()
         }
       },
-      inherit: (name) => store.liveness?.inherit(name),
-      names: () => store.liveness?.names() ?? [],
+      inherit: async (name) => store.liveness?.inherit(name),
+      names: async () => (await store.liveness?.names()) ?? [],
     },
     maxAppendBytes: empty.maxAppendBytes,
     close: () => async () => {

@@ -31,7 +31,8 @@ export type { RestoredKeys }
 /** Errors of opening a store by its URL. */
 export type OpenError = StoreError | InvalidInput | UnknownScheme
 
-const storeUrls = 'a store URL must be memory:, sqlite:path/to/file.db or esdb://host:2113'
+const storeUrls =
+  'a store URL must be memory:, sqlite:path/to/file.db, esdb://host:2113 or postgres://host/database'
 
 const noUrl = (url: string): InvalidInput => {
   const given = printableUrl(url)
@@ -49,7 +50,7 @@ const memory: Scheme<EventStore> = {
 }
 
 const forgetful =
-  'memory: keeps everything in this process only; use a sqlite: or esdb: store to keep it permanently'
+  'memory: keeps everything in this process only; use a sqlite:, esdb: or postgres: store to keep it permanently'
 
 // Drivers take longer to load than everything else, so each is loaded when it is needed.
 
@@ -120,6 +121,19 @@ const esdb: Scheme<EventStore> = {
   },
 }
 
+const postgres: Scheme<EventStore> = {
+  open:
+    (url, { create }) =>
+    async () => {
+      const { openPostgres } = await import('../store/postgres/store.ts')
+      return openPostgres(url, create)()
+    },
+  diagnose: (url) => async () => {
+    const { diagnosePostgres } = await import('../store/postgres/diagnose.ts')
+    return diagnosePostgres(url)()
+  },
+}
+
 /**
  * Built-in URL schemes. The copies of the library in a process do not share them, because another version may store data differently.
  */
@@ -130,6 +144,8 @@ const builtIn: ReadonlyMap<string, Scheme<EventStore>> = new Map([
   ['esdb+discover', esdb],
   ['kurrentdb', esdb],
   ['kurrentdb+discover', esdb],
+  ['postgres', postgres],
+  ['postgresql', postgres],
 ])
 
 /**

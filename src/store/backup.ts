@@ -27,4 +27,4 @@ export const backupOf = (
 const insteadFor = (url: string): string =>
   url === 'memory:'
     ? 'memory: is not a file: export its conversations, or keep them in a sqlite: store'
-    : `${url} is not a file: back the database up with its own tools, or copy the conversations into a file (palimpsest copy --from URL --to sqlite:FILE)`
+    : `${url} is not a file: back the database up with its own tools${url.startsWith('postgres:') ? ', such as pg_dump' : ''}, or copy the conversations into a file (palimpsest copy --from URL --to sqlite:FILE)`

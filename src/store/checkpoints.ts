@@ -15,6 +15,9 @@ export interface NumberedCheckpoint {
  */
 export const checkpointAt = (position: number, mark: string): Checkpoint => `${position}-${mark}`
 
+/** Returns the part of an event's id that makes the checkpoint of the event valid only in this store and in its copies. */
+export const markOf = (id: unknown): string => String(id).slice(0, 8)
+
 /** Parses a checkpoint; returns undefined if it is malformed. */
 export const parseCheckpoint = (checkpoint: unknown): NumberedCheckpoint | undefined => {
   if (typeof checkpoint !== 'string') return undefined

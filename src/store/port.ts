@@ -218,24 +218,29 @@ export interface BlobInfo {
 /** Maximum bytes of a chunk: half of the limit for one append call of EventStoreDB. */
 export const blobChunk = 512 * 1024
 
+/** Makes a held name unknown again. Never rejects: what cannot be released is inherited once this process has ended. */
+export type NameRelease = () => Promise<void>
+
 /**
- * Names held by the processes that work on a store, which show which of these processes are alive. The operating system determines
- * this, without using clocks.
+ * Names held by the processes that work on a store, which show which of these processes are alive. The operating system or the database
+ * determines this, without comparing clocks. The promises never reject: a failure counts as unknown.
  */
 export interface Liveness {
   /**
-   * Holds a new name, which was never used before, until `release` is called or this process ends in any way.
+   * Holds a new name, which was never used before, until it is released or this process ends in any way.
    *
-   * @returns `release`, which makes the name unknown again; undefined if the store cannot hold names on this system
+   * @param lost called at most once if another process may have concluded that this one has ended, for example because the connection to
+   * the database broke: the holder must stop. Never called where a name cannot be lost
+   * @returns a function that releases the name; undefined if the store cannot hold names on this system
    */
-  readonly hold: (name: string) => (() => void) | undefined
+  readonly hold: (name: string, lost?: () => void) => Promise<NameRelease | undefined>
   /**
    * Holds a name whose process ended without releasing it, and returns the function that releases it. Returns undefined if the name is
    * held or unknown, or if its state cannot be determined.
    */
-  readonly inherit: (name: string) => (() => void) | undefined
+  readonly inherit: (name: string) => Promise<NameRelease | undefined>
   /** Returns the names that were held and have not been released. */
-  readonly names: () => readonly string[]
+  readonly names: () => Promise<readonly string[]>
 }
 
 export interface BackupOptions {
@@ -356,7 +361,7 @@ export interface StoreAbilities {
    * stores with `isSealed`.
    */
   readonly keyDestroyed?: (stream: string, revision: number) => TaskEither<StoreError, string | undefined>
-  /** Liveness of the processes that work on the store. For stores whose processes all run on one machine. */
+  /** Liveness of the processes that work on the store. For stores that can tell at once that a process has ended. */
   readonly liveness?: Liveness
 }
 

@@ -15,6 +15,7 @@ const layers: Readonly<Record<string, string>> = {
   'store/memory': 'result events store',
   'store/sqlite': 'result events store',
   'store/eventstoredb': 'result events store',
+  'store/postgres': 'result events store',
   'store/blobs': 'result events store',
   'store/whole': 'result events store store/blobs',
   conversation: 'result events projections commands store store/whole',
@@ -32,7 +33,7 @@ const layers: Readonly<Record<string, string>> = {
   catalogue:
     'result events projections commands store store/sqlite store/whole conversation agent/models agent/receipts agent/context',
   audit: 'result events projections store store/whole conversation transfer agent/telemetry agent/receipts',
-  api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole conversation transfer recorder agent/models agent/receipts agent/tools agent/context agent/turn agent/workers catalogue audit',
+  api: 'result events store store/memory store/sqlite store/eventstoredb store/postgres store/blobs store/whole conversation transfer recorder agent/models agent/receipts agent/tools agent/context agent/turn agent/workers catalogue audit',
   investigate:
     'result events projections commands store agent/models agent/receipts agent/tools agent/context agent/turn api',
   '/': 'result events projections commands store store/blobs conversation transfer recorder agent/models agent/receipts agent/tools agent/context agent/turn agent/workers catalogue audit api',
@@ -56,6 +57,7 @@ const below = (layer: string): readonly string[] => layers[layer]?.split(' ').fi
 const owners: Readonly<Record<string, readonly string[]>> = {
   'node:sqlite': ['store/sqlite', 'store/seal', 'catalogue'],
   '@eventstore/db-client': ['store/eventstoredb'],
+  pg: ['store/postgres'],
   '@anthropic-ai/sdk': ['agent/models/anthropic'],
   '@modelcontextprotocol/sdk/server/mcp.js': ['server'],
   '@modelcontextprotocol/sdk/server/stdio.js': ['server'],

@@ -47,7 +47,7 @@ test('a store that is opened, written to and read loads no importer, no exporter
   `)
   expect(loaded).toContain('store/memory/store.ts')
   const unneeded =
-    /^(?:transfer\/(?:import|read-session|write-whole)\.|transfer\/formats\/(?!errors|exporter|plan|registry)|store\/(?:sqlite|eventstoredb)\/|node:sqlite)/
+    /^(?:transfer\/(?:import|read-session|write-whole)\.|transfer\/formats\/(?!errors|exporter|plan|registry)|store\/(?:sqlite|eventstoredb|postgres)\/|node:sqlite)/
   expect(loaded.filter((name) => unneeded.test(name))).toEqual([])
 })
 

@@ -6,7 +6,9 @@ import { DockerComposeEnvironment, type StartedDockerComposeEnvironment } from '
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The servers of a profile of docker-compose.yml, once their health checks pass. Its ports must be free. */
-export const serversOf = (profile: 'single' | 'cluster'): Promise<StartedDockerComposeEnvironment> =>
+export const serversOf = (
+  profile: 'single' | 'cluster' | 'postgres',
+): Promise<StartedDockerComposeEnvironment> =>
   new DockerComposeEnvironment(root, 'docker-compose.yml')
     .withProfiles(profile)
     .withEnvironment({ PALIMPSEST_ESDB_PASSWORD: 'changeit' })
@@ -19,11 +21,18 @@ export const removed = async (servers: StartedDockerComposeEnvironment | undefin
 }
 
 /** Runs the tests of the protocol and the contract of stores against a server, and answers with the exit code. */
-export const protocolAndContract = async (url: string): Promise<number | null> => {
-  const child = spawn('npm', ['run', 'test:eventstoredb'], {
+export const protocolAndContract = (url: string): Promise<number | null> =>
+  codeOf('test:eventstoredb', { PALIMPSEST_TEST_ESDB: url })
+
+/** Runs a script of the package with these variables, and answers with its exit code. */
+export const codeOf = async (
+  script: string,
+  variables: Readonly<Record<string, string>>,
+): Promise<number | null> => {
+  const child = spawn('npm', ['run', script], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, PALIMPSEST_TEST_ESDB: url },
+    env: { ...process.env, ...variables },
   })
   const [code] = (await once(child, 'close')) as [number | null]
   return code

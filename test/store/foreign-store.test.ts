@@ -5,7 +5,7 @@ import { memoryStore, storeContract } from 'palimpsest/testing'
 import { describe, expect, test } from 'vitest'
 import { foreignStore } from '../../src/api/foreign-store.ts'
 import { diagnose } from '../../src/api/schemes.ts'
-import type { AllPage } from '../../src/store/port.ts'
+import type { AllPage, Liveness } from '../../src/store/port.ts'
 import { right } from '../support/either.ts'
 
 const hello = { role: 'user', content: 'Hello.' } as const
@@ -31,7 +31,11 @@ describe('a store of one’s own, as the library sees it, keeps the contract', (
 })
 
 test('a store of one’s own may tell who lives', () => {
-  const liveness = { hold: () => () => {}, inherit: () => undefined, names: () => ['a'] }
+  const liveness: Liveness = {
+    hold: async () => async () => {},
+    inherit: async () => undefined,
+    names: async () => ['a'],
+  }
   expect(right(foreignStore({ ...memoryStore(), liveness })).liveness).toBe(liveness)
 })
 

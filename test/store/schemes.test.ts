@@ -138,15 +138,21 @@ describe('a scheme of one’s own', () => {
     )
   })
 
-  test.each(['memory', 'sqlite', 'esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover'])(
-    'cannot be %s, which is the library’s',
-    (scheme) => {
-      expect(left(fp.registerStore(scheme, opening(memoryStore())))).toMatchObject({
-        _tag: 'SchemeTaken',
-        scheme,
-      })
-    },
-  )
+  test.each([
+    'memory',
+    'sqlite',
+    'esdb',
+    'esdb+discover',
+    'kurrentdb',
+    'kurrentdb+discover',
+    'postgres',
+    'postgresql',
+  ])('cannot be %s, which is the library’s', (scheme) => {
+    expect(left(fp.registerStore(scheme, opening(memoryStore())))).toMatchObject({
+      _tag: 'SchemeTaken',
+      scheme,
+    })
+  })
 
   test.each(['', 'c', 'Postgres', '1st', 'a b', 'a:', 'a/b', undefined, 5, null])(
     'cannot be %j, which is no name of a scheme',

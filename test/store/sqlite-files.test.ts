@@ -235,17 +235,17 @@ describe('a store that is created late', () => {
       return store
     }
     const [own, other] = [await events(), await events()]
-    const [early, left] = [own.liveness?.hold('early'), own.liveness?.hold('left')]
-    left?.()
-    expect([own.liveness?.names(), own.liveness?.inherit('early')]).toEqual([[], undefined])
+    const [early, left] = [await own.liveness?.hold('early'), await own.liveness?.hold('left')]
+    await left?.()
+    expect([await own.liveness?.names(), await own.liveness?.inherit('early')]).toEqual([[], undefined])
     await storeOn(own, { kind: 'program' }).conversation('c').append(hello)()
-    const next = own.liveness?.hold('next')
+    const next = await own.liveness?.hold('next')
     right(await other.streams('', '', 1)())
-    expect(other.liveness?.names().toSorted()).toEqual(['early', 'next'])
-    expect(other.liveness?.inherit('early')).toBeUndefined()
-    early?.()
-    next?.()
-    expect(other.liveness?.names()).toEqual([])
+    expect((await other.liveness?.names())?.toSorted()).toEqual(['early', 'next'])
+    expect(await other.liveness?.inherit('early')).toBeUndefined()
+    await early?.()
+    await next?.()
+    expect(await other.liveness?.names()).toEqual([])
   })
 
   test('is never there if it is closed before, and then says so', async () => {

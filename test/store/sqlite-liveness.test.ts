@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChildProcess } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import type { Liveness } from '../../src/store/port.ts'
+import type { Liveness, NameRelease } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
@@ -26,9 +26,9 @@ const holder = async (path: string, name: string): Promise<ChildProcess> => {
   return child
 }
 
-const inherited = async ({ inherit }: Liveness, name: string): Promise<() => void> => {
+const inherited = async ({ inherit }: Liveness, name: string): Promise<NameRelease> => {
   for (;;) {
-    const release = inherit(name)
+    const release = await inherit(name)
     if (release) return release
     await sleep(1)
   }
@@ -44,18 +44,18 @@ describe('a name that a process holds beside an SQLite file', () => {
     const one = await livenessOf(path)
     const other = await livenessOf(path)
     const child = await holder(path, 'a')
-    expect(one.names()).toEqual(['a'])
-    expect(one.inherit('a')).toBeUndefined()
+    expect(await one.names()).toEqual(['a'])
+    expect(await one.inherit('a')).toBeUndefined()
     child.kill('SIGSTOP')
     await sleep(20)
-    expect(one.inherit('a')).toBeUndefined()
+    expect(await one.inherit('a')).toBeUndefined()
     child.kill('SIGKILL')
     const release = await inherited(one, 'a')
-    expect(other.inherit('a')).toBeUndefined()
-    expect(other.names()).toEqual(['a'])
-    release()
-    expect(other.inherit('a')).toBeUndefined()
-    expect(other.names()).toEqual([])
+    expect(await other.inherit('a')).toBeUndefined()
+    expect(await other.names()).toEqual(['a'])
+    await release()
+    expect(await other.inherit('a')).toBeUndefined()
+    expect(await other.names()).toEqual([])
     expect(besides(path)).toEqual([])
   })
 
@@ -66,39 +66,39 @@ describe('a name that a process holds beside an SQLite file', () => {
     child.kill('SIGTERM')
     await once(child, 'exit')
     expect(besides(path)).toEqual([])
-    expect(liveness.inherit('a')).toBeUndefined()
+    expect(await liveness.inherit('a')).toBeUndefined()
   })
 
   test('is inherited from whoever has inherited it, if that ends before it is done', async () => {
     const path = file()
     const store = right(await openSqlite(`sqlite:${path}`)())
     const other = await livenessOf(path)
-    store.liveness?.hold('a')
-    expect(other.inherit('a')).toBeUndefined()
+    await store.liveness?.hold('a')
+    expect(await other.inherit('a')).toBeUndefined()
     await store.close()()
-    expect(other.inherit('a')).toBeTypeOf('function')
+    expect(await other.inherit('a')).toBeTypeOf('function')
   })
 
   test('is not inherited while its holder has it again, however often it was released', async () => {
     const path = file()
     const [one, other] = [await livenessOf(path), await livenessOf(path)]
     for (let turn = 0; turn < 3; turn++) {
-      const release = one.hold('a')
-      expect(other.inherit('a')).toBeUndefined()
-      expect(other.names()).toEqual(['a'])
-      release?.()
+      const release = await one.hold('a')
+      expect(await other.inherit('a')).toBeUndefined()
+      expect(await other.names()).toEqual(['a'])
+      await release?.()
     }
   })
 
   test('is not inherited from who takes it after having looked at another holder', async () => {
     const path = file()
     const [one, other] = [await livenessOf(path), await livenessOf(path)]
-    const release = one.hold('a')
-    expect(other.inherit('a')).toBeUndefined()
-    release?.()
-    expect(other.hold('a')).toBeTypeOf('function')
-    expect(one.inherit('a')).toBeUndefined()
-    expect(one.names()).toEqual(['a'])
+    const release = await one.hold('a')
+    expect(await other.inherit('a')).toBeUndefined()
+    await release?.()
+    expect(await other.hold('a')).toBeTypeOf('function')
+    expect(await one.inherit('a')).toBeUndefined()
+    expect(await one.names()).toEqual(['a'])
   })
 
   test('is another in each store, however its file is called', async () => {
@@ -106,18 +106,18 @@ describe('a name that a process holds beside an SQLite file', () => {
     const link = join(temporaryFolder(), 'link.db')
     const liveness = await livenessOf(path)
     symlinkSync(path, link)
-    const release = liveness.hold('a')
-    expect((await livenessOf(link)).names()).toEqual(['a'])
-    expect((await livenessOf(file())).names()).toEqual([])
-    expect(liveness.hold('a')).toBeUndefined()
-    release?.()
-    expect(liveness.hold('b')).toBeTypeOf('function')
+    const release = await liveness.hold('a')
+    expect(await (await livenessOf(link)).names()).toEqual(['a'])
+    expect(await (await livenessOf(file())).names()).toEqual([])
+    expect(await liveness.hold('a')).toBeUndefined()
+    await release?.()
+    expect(await liveness.hold('b')).toBeTypeOf('function')
   })
 
   test('is in a file that only its owner may read', async () => {
     const path = file()
     const liveness = await livenessOf(path)
-    liveness.hold('a')
+    await liveness.hold('a')
     const [name = ''] = besides(path)
     expect(statSync(join(dirname(path), name)).mode & 0o777).toBe(0o600)
   })
@@ -128,8 +128,8 @@ describe('a name that a process holds beside an SQLite file', () => {
     const other = join(dirname(path), 'other')
     writeFileSync(other, '')
     for (const name of ['/../other', '../other', '', 'a/b', 'a\0']) {
-      expect(liveness.hold(name)).toBeUndefined()
-      expect(liveness.inherit(name)).toBeUndefined()
+      expect(await liveness.hold(name)).toBeUndefined()
+      expect(await liveness.inherit(name)).toBeUndefined()
     }
     expect(existsSync(other)).toBe(true)
     expect(besides(path)).toEqual([])
@@ -140,8 +140,8 @@ describe('a name that a process holds beside an SQLite file', () => {
     const liveness = await livenessOf(join(folder, 'store.db'))
     renameSync(folder, `${folder}-elsewhere`)
     atEnd(() => renameSync(`${folder}-elsewhere`, folder))
-    expect(liveness.hold('a')).toBeUndefined()
-    expect(liveness.inherit('a')).toBeUndefined()
-    expect(liveness.names()).toEqual([])
+    expect(await liveness.hold('a')).toBeUndefined()
+    expect(await liveness.inherit('a')).toBeUndefined()
+    expect(await liveness.names()).toEqual([])
   })
 })

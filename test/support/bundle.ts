@@ -18,7 +18,7 @@ const buildInto = async (dir: string): Promise<void> => {
 
 /** A program and all that it imports, as `NAME.js` in a folder. */
 export const bundle = async (program: string, dir: string): Promise<void> => {
-  await build({ cwd, input: program, platform: 'node', external: /^@eventstore\//, output: { dir } })
+  await build({ cwd, input: program, platform: 'node', external: /^@eventstore\/|^pg$/, output: { dir } })
 }
 
 /** What the package is made of. */

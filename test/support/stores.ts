@@ -5,12 +5,15 @@ import { join } from 'node:path'
 import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
+import { openPostgres } from '../../src/store/postgres/store.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { openStore, type Store } from '../../src/index.ts'
 import { atEnd } from './at-end.ts'
 import { right } from './either.ts'
 import { type EventStoreDb, eventStoreDb, type Options } from './eventstoredb/server.ts'
 import { namespaced } from './namespaced.ts'
+import { noPostgres } from './postgres/programs.ts'
+import { postgresUrl } from './postgres/shared.ts'
 
 /** An empty folder that is gone after the test. */
 export const temporaryFolder = (): string => {
@@ -74,4 +77,5 @@ export const stores: Readonly<Record<string, () => Promise<EventStore>>> = {
     sharedServer === undefined
       ? right(await openEventStoreDb((await temporaryServer()).url + patient)())
       : namespaced(right(await openEventStoreDb(sharedServer)()), `${randomUUID()}-`),
+  ...(noPostgres === undefined && { postgres: async () => right(await openPostgres(await postgresUrl())()) }),
 }

@@ -31,6 +31,9 @@ Exit code 1 if there is a problem. Checks
   trips, settings that drop events, secrets in the first 1,000 configurations.
   This writes a megabyte to a stream palimpsest-doctor-…, which the database
   drops after a minute.
+- for PostgreSQL: connection, version, pooler, durability, replication lag,
+  permissions, whether events are missing, dead rows, recorded secrets, the time
+  of durable writes
 
 Examples:
   palimpsest doctor

@@ -91,6 +91,11 @@ export const workHere = async (
       process.stderr.write(`${worker.id} ends: the store's file was removed or replaced\n`)
       process.exitCode = 1
       await tell({ type: 'replaced' })
+    } else if (why === 'lost') {
+      process.stderr.write(
+        `${worker.id} ends: its connection to the store broke, and others take over its steps\n`,
+      )
+      process.exitCode = 1
     } else if (left.length > 0) {
       process.stderr.write(`${worker.id} leaves ${left.join(', ')} to others: the agent ignores its signal\n`)
       process.exitCode = 1

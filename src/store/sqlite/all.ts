@@ -1,11 +1,11 @@
 import type { StatementSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import type { InvalidInput } from '../../events/errors.ts'
-import { noCheckpoint, parseCheckpoint } from '../checkpoints.ts'
+import { markOf, noCheckpoint, parseCheckpoint } from '../checkpoints.ts'
 import type { StoreError } from '../errors.ts'
 import type { AllRange, StreamChanges, Checkpoint } from '../port.ts'
 import type { TailPage } from '../tail.ts'
-import { checkpointOf, columns, markOf, recordedEventsOf, rowReader } from './rows.ts'
+import { checkpointOf, columns, recordedEventsOf, rowReader } from './rows.ts'
 
 /**
  * Maximum number of events that one read across all streams searches. It is limited because a filter that matches nothing must not

@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { isConversationId } from '../../events/ids.ts'
-import type { Liveness } from '../port.ts'
+import type { Liveness, NameRelease } from '../port.ts'
 import { networkMount } from './network.ts'
 
 /** Maximum number of files kept open to check whether other processes still hold their names. */
@@ -76,7 +76,7 @@ export const sqliteLiveness = (path: string): Liveness & { readonly drop: () => 
     return fresh
   }
 
-  const hold = (file: string): (() => void) | undefined => {
+  const hold = (file: string): NameRelease | undefined => {
     const { db, inode } = openedNow(file)
     if (!isLocked(db)) return undefined
     others.delete(file)
@@ -86,7 +86,7 @@ export const sqliteLiveness = (path: string): Liveness & { readonly drop: () => 
       return undefined
     }
     held.add(db)
-    return () => {
+    return async () => {
       // Removed before it is unlocked, so that no other process concludes that this one has ended. Windows cannot remove open files.
       unless(() => rmSync(file))
       if (held.delete(db)) db.close()
@@ -95,7 +95,7 @@ export const sqliteLiveness = (path: string): Liveness & { readonly drop: () => 
   }
 
   return {
-    hold: (name) =>
+    hold: async (name) =>
       unless(() => {
         const file = fileOf(name)
         // A lock on a network file system may be invisible to other machines.
@@ -105,12 +105,12 @@ export const sqliteLiveness = (path: string): Liveness & { readonly drop: () => 
         if (!release) rmSync(file)
         return release
       }),
-    inherit: (name) =>
+    inherit: async (name) =>
       unless(() => {
         const file = fileOf(name)
         return file === undefined ? undefined : hold(file)
       }),
-    names: () =>
+    names: async () =>
       unless(() => {
         const start = beginning()
         const own = basename(start)

@@ -1,7 +1,7 @@
 import type { SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import type { DecodeFailed } from '../../events/errors.ts'
-import { checkpointAt } from '../checkpoints.ts'
+import { checkpointAt, markOf } from '../checkpoints.ts'
 import type { Checkpoint, RecordedEvent } from '../port.ts'
 
 /** A row of `events`: the values of `columns`, followed by the stream's name unless the reader already named the stream. */
@@ -69,7 +69,6 @@ export const recordedEventsOf = (
  */
 export const checkpointOf = (position: unknown, id: unknown): Checkpoint =>
   checkpointAt(Number(position), markOf(id))
-export const markOf = (id: unknown): string => String(id).slice(0, 8)
 
 const impossible = (row: readonly unknown[]): DecodeFailed => {
   const [revision, position] = row

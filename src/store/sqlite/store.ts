@@ -5,12 +5,12 @@ import type { InvalidInput } from '../../events/errors.ts'
 import { unwrap, type Fallible, task } from '../../result/fallible.ts'
 import { breath } from '../breath.ts'
 import { checkAppend } from '../check-append.ts'
-import { checkpointAt } from '../checkpoints.ts'
 import { type StoreError, storeClosed } from '../errors.ts'
 import { followTail } from '../follow.ts'
-import type { EventStore, RecordedEvent } from '../port.ts'
+import type { EventStore } from '../port.ts'
 import { pulse } from '../pulse.ts'
 import { type TailSource, type TailPage, tailOf } from '../tail.ts'
+import { toRecordedEvents, type WrittenAppend } from '../written-append.ts'
 import { allReader } from './all.ts'
 import { backupSqlite } from './backup.ts'
 import { sqliteBlobs } from './blobs.ts'
@@ -22,12 +22,11 @@ import { once } from '../../result/once.ts'
 import { openDatabase } from './open.ts'
 import { streamReads } from './reads.ts'
 import { sqliteLiveness } from './liveness.ts'
-import { markOf } from './rows.ts'
 import { rewrite } from './rewrite.ts'
 import { scrub } from './scrub.ts'
 import { type SqliteSettings, sqliteSettings } from './settings.ts'
 import { watchOthers } from './watch.ts'
-import { type SqliteWriter, type WrittenAppend, sqliteWriter } from './writer.ts'
+import { type SqliteWriter, sqliteWriter } from './writer.ts'
 
 /** Interval at which followers check whether the file is still at its path, in milliseconds. */
 const pollInterval = 1_000
@@ -99,7 +98,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
 
   /** Passes written events to the followers in this process, so that the followers need not read them from the file. */
   const wrote = (kept: readonly WrittenAppend[]): void => {
-    if (!tail.offer(() => kept.flatMap(recordedAs))) changes.beat()
+    if (!tail.offer(() => kept.flatMap(toRecordedEvents))) changes.beat()
   }
 
   return {
@@ -159,15 +158,4 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
       }
     },
   }
-}
-
-const recordedAs = ({ request, position }: WrittenAppend): readonly RecordedEvent[] => {
-  const { stream, events, expected } = request
-  const first = position - events.length + 1
-  return events.map((event, index) => ({
-    ...event,
-    stream,
-    revision: expected + 1 + index,
-    checkpoint: checkpointAt(first + index, markOf(event.id)),
-  }))
 }

@@ -5,18 +5,13 @@ import type { StoreError } from '../errors.ts'
 import type { AppendRequest } from '../port.ts'
 import { appendStatements, type SqliteAppendResult, type AppendAttempt } from './append.ts'
 import { storeError } from './errors.ts'
+import type { WrittenAppend } from '../written-append.ts'
 import type { Guard } from './guard.ts'
 import { onceFree } from './lock.ts'
 
 interface Waiting {
   readonly request: AppendRequest
   readonly settle: (outcome: SqliteAppendResult) => void
-}
-
-/** A completed append, with the global position of its last event. */
-export interface WrittenAppend {
-  readonly request: AppendRequest
-  readonly position: number
 }
 
 interface Settings {

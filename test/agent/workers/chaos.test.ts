@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtWorker } from '../../support/bundle.ts'
+import { noPostgres, whySkipped } from '../../support/postgres/programs.ts'
 import { type Plan, plans, type SceneName } from '../../support/workers/chaos/doses.ts'
 import type { Figures } from '../../support/workers/chaos/figures.ts'
 import { keepDose } from '../../support/workers/chaos/kept.ts'
@@ -20,6 +21,10 @@ const limits = isFull ? { quiet: minute, whole: 10 * minute } : { quiet: 3 * min
 /** A test waits for the scenes before its own, too. */
 const timeout = 40 * minute
 
+/** Scenes on PostgreSQL need a server. */
+const isPossible = ([, { setting }]: readonly [string, Plan]): boolean =>
+  setting.on !== 'PostgreSQL' || noPostgres === undefined
+
 const results = new Map<string, Promise<Figures>>()
 const smalls = overtaking(isFull ? 20 : 2)
 
@@ -27,18 +32,20 @@ const smalls = overtaking(isFull ? 20 : 2)
 beforeAll(async () => {
   // Many processes: each loads a few files in place of all the sources.
   const program = join(await builtWorker(), 'worker.js')
-  const waiting = Object.entries<Plan>(all).map(([name, plan]) => {
-    const { promise, resolve, reject } = Promise.withResolvers<Figures>()
-    results.set(name, promise)
-    promise.catch(() => {})
-    const more = name.startsWith('C10') ? smalls.more : undefined
-    return async (): Promise<void> => {
-      const [outcome] = await Promise.allSettled([played(plan, { program, limits, more })])
-      if (isFull) process.stdout.write(progressOf(name, outcome))
-      if (outcome.status === 'fulfilled') resolve(outcome.value)
-      else reject(outcome.reason as Error)
-    }
-  })
+  const waiting = Object.entries<Plan>(all)
+    .filter(isPossible)
+    .map(([name, plan]) => {
+      const { promise, resolve, reject } = Promise.withResolvers<Figures>()
+      results.set(name, promise)
+      promise.catch(() => {})
+      const more = name.startsWith('C10') ? smalls.more : undefined
+      return async (): Promise<void> => {
+        const [outcome] = await Promise.allSettled([played(plan, { program, limits, more })])
+        if (isFull) process.stdout.write(progressOf(name, outcome))
+        if (outcome.status === 'fulfilled') resolve(outcome.value)
+        else reject(outcome.reason as Error)
+      }
+    })
   const lane = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift()) await next()
   }
@@ -65,6 +72,14 @@ describe('each request is answered once, whatever happens to the workers', () =>
     '%s: they are killed, and half of their deaths are reported',
     async (name) => {
       expect((await came(name)).parked).toBe(0)
+    },
+    timeout,
+  )
+
+  test.skipIf(noPostgres !== undefined)(
+    `C1 PostgreSQL: they are killed, and the database tells of their deaths${whySkipped}`,
+    async () => {
+      expect((await came('C1 PostgreSQL')).parked).toBe(0)
     },
     timeout,
   )

@@ -5,9 +5,9 @@ import { isRight } from 'fp-ts/lib/Either.js'
 
 const [, , url = '', name = ''] = process.argv
 const store = await openSqlite(url)()
-const release = isRight(store) ? store.right.liveness?.hold(name) : undefined
-process.once('SIGTERM', () => {
-  release?.()
+const release = isRight(store) ? await store.right.liveness?.hold(name) : undefined
+process.once('SIGTERM', async () => {
+  await release?.()
   process.exit()
 })
 setInterval(() => {}, 1_000)

@@ -11,6 +11,8 @@ import {
 import { keyFile } from '../../../src/store/seal/key-file.ts'
 import { keyFolder } from '../../../src/store/seal/key-folder.ts'
 import { newKeyFile } from '../../../src/audit.ts'
+import { noPostgres } from '../../support/postgres/programs.ts'
+import { postgresUrl } from '../../support/postgres/shared.ts'
 import { temporaryFolder, temporaryServer, patient } from '../../support/stores.ts'
 import { atEnd } from '../../support/at-end.ts'
 
@@ -33,6 +35,8 @@ const eventstoredb = async (): Promise<Scene> => {
   const { url } = await temporaryServer()
   return sceneOf(temporaryFolder(), `${url}${patient}&seal=${temporaryFolder()}/`)
 }
+const postgres = async (): Promise<Scene> =>
+  sceneOf(temporaryFolder(), `${await postgresUrl()}&seal=${temporaryFolder()}/`)
 const sceneOf = (folder: string, url: string): Scene => ({
   folder,
   url,
@@ -67,10 +71,13 @@ const talked = async (store: Store): Promise<Conversation> => {
   return chat
 }
 
-describe.each([
+const scenes: readonly (readonly [string, () => Promise<Scene>])[] = [
   ['SQLite', sqlite],
   ['EventStoreDB', eventstoredb],
-])('a sealed store, %s', (_, scene) => {
+  ...(noPostgres === undefined ? [['PostgreSQL', postgres] as const] : []),
+]
+
+describe.each(scenes)('a sealed store, %s', (_, scene) => {
   it('reads what was written, and a copy in the open is the same to the byte', async () => {
     const given = await scene()
     const store = await given.open({ largeContent: 1_024 })

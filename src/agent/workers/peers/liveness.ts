@@ -5,7 +5,7 @@ import type { Actor } from '../../../events/events.ts'
 import { workerStreamOf } from '../../../events/ids.ts'
 import { run, type Fallible } from '../../../result/fallible.ts'
 import type { WriteError } from '../../../store/errors.ts'
-import type { EventStore } from '../../../store/port.ts'
+import type { EventStore, NameRelease } from '../../../store/port.ts'
 import { lastEvent } from '../board/feed.ts'
 import { busyIn, isStandby, retryWrite, type Shift } from '../serving/shift.ts'
 import type { Clock } from './clock.ts'
@@ -65,10 +65,10 @@ const ended = { type: 'WorkerStopped', data: { reason: 'its process has ended' }
 
 /** Reports whether the worker or program with this name is known to have ended. If its end is not yet recorded, records it now. */
 async function* isGone(store: EventStore, actor: Actor, name: string): Fallible<WriteError, boolean> {
-  const forget = store.liveness?.inherit(name)
+  const forget = await store.liveness?.inherit(name)
   if (forget) {
     yield* tell(store, actor, name, ended)
-    forget()
+    await forget()
     return true
   }
   return (yield* lastEvent(store, workerStreamOf(name)))?.type === ended.type
@@ -84,12 +84,15 @@ const seldom = 10_000
 /**
  * Returns a monitor that shows other processes that the worker's process is alive, and reports workers that ended without recording it,
  * so that their steps become free at once. It does both only where the store supports this.
+ *
+ * @param lost called if others may take this worker for dead
  */
-export const vigil = (shift: Shift) => {
+export const vigil = (shift: Shift, lost: () => void) => {
   const { worker, known } = shift
   const { store, actor, clock } = shift.around
   const { liveness } = store
-  const release = liveness?.hold(worker)
+  const held = liveness?.hold(worker, lost)
+  const reporting = new Set<string>()
   let lookedAt = -Infinity
   let cancel = (): void => {}
 
@@ -101,15 +104,21 @@ export const vigil = (shift: Shift) => {
   }
 
   const report = async (name: string): Promise<void> => {
-    const forget = liveness?.inherit(name)
-    if (forget && (await retryWrite(shift, () => tell(store, actor, name, ended)))) forget()
+    if (reporting.has(name)) return
+    reporting.add(name)
+    const forget = await liveness?.inherit(name)
+    if (forget && (await retryWrite(shift, () => tell(store, actor, name, ended)))) await forget()
+    reporting.delete(name)
+  }
+  const reportAll = async (): Promise<void> => {
+    for (const name of (await liveness?.names()) ?? []) if (name !== worker) void report(name)
   }
   const look = (): void => {
     const names = holders()
     for (const name of names) void report(name)
     if (clock.now() - lookedAt >= seldom) {
       lookedAt = clock.now()
-      for (const name of liveness?.names() ?? []) if (name !== worker) void report(name)
+      void reportAll()
     }
     cancel = clock.after(names.size > 0 ? often : sometimes, look)
   }
@@ -122,9 +131,9 @@ export const vigil = (shift: Shift) => {
    *
    * @param hasStopped true if the log records that the worker has stopped; if false, other workers detect that it has ended
    */
-  const end = (hasStopped: boolean): void => {
+  const end = async (hasStopped: boolean): Promise<void> => {
     cancel()
-    if (hasStopped) release?.()
+    if (hasStopped) await (await held)?.()
   }
   return { begin, end }
 }
@@ -134,7 +143,17 @@ export const programOn = (store: EventStore, actor: Actor, clock: Clock): TurnCl
   const id = `program-${randomUUID()}`
   /** Silence allowed to each of the program's turns in progress. */
   const lives = new Set<{ readonly ttl: number }>()
-  let release: (() => void) | undefined
+  // One after the other, because the name is held again and again. Not awaited: the turn needs no answer.
+  let held: Promise<NameRelease | undefined> = Promise.resolve(undefined)
+  const hold = (): void => {
+    held = held.then(() => store.liveness?.hold(id))
+  }
+  const release = (): void => {
+    held = held.then(async (forget) => {
+      await forget?.()
+      return undefined
+    })
+  }
   let cancel = (): void => {}
 
   const wind = (): void => {
@@ -154,12 +173,12 @@ export const programOn = (store: EventStore, actor: Actor, clock: Clock): TurnCl
     holds: new Set(),
     live: (ttl) => {
       const life = { ttl }
-      if (lives.size === 0) release = store.liveness?.hold(id)
+      if (lives.size === 0) hold()
       lives.add(life)
       wind()
       return () => {
         lives.delete(life)
-        if (lives.size === 0) release?.()
+        if (lives.size === 0) release()
         wind()
       }
     },

@@ -28,9 +28,10 @@ import {
 export interface WorkerExit {
   /**
    * Reason why the worker ended. `stopped`: its signal aborted. `closed`: its store was closed, or the store's file was removed or
-   * replaced; open the store again.
+   * replaced; open the store again. `lost`: its connection to the database broke, and other workers may have taken over its
+   * conversations; create another worker.
    */
-  readonly why: 'stopped' | 'closed'
+  readonly why: 'stopped' | 'closed' | 'lost'
   /**
    * Conversations that the worker could not release, either because code of the program ignored its signal and may still be at work, or
    * because the store did not respond.
@@ -158,7 +159,8 @@ export const work = async (
   }
   const mayTake = (): boolean => isUp && !signal.aborted && !known.workers.get(worker)?.isPaused
   const beats = createHeartbeat(shift)
-  const watched = vigil(shift)
+  const lost = Promise.withResolvers<void>()
+  const watched = vigil(shift, lost.resolve)
   const settler = createSnapshotKeeper(shift)
   const { look, stop: stopLooking } = createStepPicker(shift, mayTake, begin)
   const stepIn = (): void => {
@@ -201,14 +203,15 @@ export const work = async (
   const ended = await Promise.race([
     drained.then((isRecorded) => exitOf('stopped', isRecorded)),
     fed.then(() => exitOf('closed', false)),
+    lost.promise.then(() => exitOf('lost', false)),
   ])
   over.abort()
   settings.standby?.removeEventListener('abort', stepIn)
-  watched.end(ended.isRecorded)
+  const released = watched.end(ended.isRecorded)
   void beats.stop()
   stopGauges()
   stopLooking()
-  endAll(runs, 'the store is closed')
-  await within(clock, lastReads, fed)
+  endAll(runs, ended.why === 'lost' ? 'others may take this worker for dead' : 'the store is closed')
+  await within(clock, lastReads, Promise.all([fed, released]))
   return ended
 }

@@ -47,6 +47,11 @@ const short = (seed: number) =>
       talk: { conversations: 8, rounds: 2, taken: 0.05, say: anything },
       doses: [{ fault: 'kill', times: 2, every: [200, 600] }],
     },
+    'C1 PostgreSQL': {
+      setting: { on: 'PostgreSQL', workers: 3, slots: 4, reported: 0, ...calm, seed },
+      talk: { conversations: 8, rounds: 2, taken: 0.05, say: anything },
+      doses: [{ fault: 'kill', times: 2, every: [200, 600] }],
+    },
     'C2 SQLite': {
       setting: { on: 'SQLite', workers: 3, slots: 4, slow: 300, ...quick, seed },
       talk: { conversations: 6, rounds: 2, say: anything },
@@ -108,6 +113,11 @@ const full = (seed: number): Readonly<Record<SceneName | 'C7 without poison', Pl
   },
   'C1 EventStoreDB': {
     setting: { on: 'EventStoreDB', workers: 8, slots: 8, reported: 0.5, seed },
+    talk: { conversations: 500, rounds: 14, taken: 0.05, say: anything },
+    doses: [{ fault: 'kill', times: 70, every: [300, 2_000] }],
+  },
+  'C1 PostgreSQL': {
+    setting: { on: 'PostgreSQL', workers: 8, slots: 8, reported: 0, seed },
     talk: { conversations: 500, rounds: 14, taken: 0.05, say: anything },
     doses: [{ fault: 'kill', times: 70, every: [300, 2_000] }],
   },

@@ -2,11 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventStoreDb } from '../../eventstoredb/server.ts'
+import { startPostgres } from '../../postgres/server.ts'
+import { patientPostgres } from '../../postgres/shared.ts'
 import { type Proxy, proxy } from './proxy.ts'
 
 /** Where a store is, for the processes of one scene. */
 export interface Place {
-  readonly kind: 'SQLite' | 'EventStoreDB'
+  readonly kind: 'SQLite' | 'EventStoreDB' | 'PostgreSQL'
   /** For the test itself. */
   readonly url: string
   /** For a worker: through a network of its own, where there is a network. */
@@ -60,4 +62,19 @@ const server = async (): Promise<Place> => {
   }
 }
 
-export const places = { SQLite: file, EventStoreDB: server }
+const database = async (): Promise<Place> => {
+  const own = await startPostgres()
+  const url = own.url('palimpsest', patientPostgres)
+  return {
+    kind: 'PostgreSQL',
+    url,
+    way: () => Promise.resolve({ url }),
+    away: async () => {
+      await own.end('SIGKILL')
+      return own.start
+    },
+    close: own.remove,
+  }
+}
+
+export const places = { SQLite: file, EventStoreDB: server, PostgreSQL: database }

@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { ConnectionOptions } from 'node:tls'
+import * as E from 'fp-ts/lib/Either.js'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+
+/** Address of a server. */
+export interface ServerAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** Settings in a `postgres:` URL. */
+export interface PostgresSettings {
+  /** URL of the store without credentials, for messages. */
+  readonly url: string
+  /** Servers to try in this order; a standby is skipped. */
+  readonly servers: readonly ServerAddress[]
+  readonly database: string | undefined
+  /** Role and password; if undefined, the driver takes PGUSER, PGPASSWORD and the password file. */
+  readonly user: string | undefined
+  readonly password: string | undefined
+  readonly ssl: false | ConnectionOptions
+  /** Schema that contains the store's tables and functions. */
+  readonly schema: string
+  /** Maximum number of connections for reads and blobs; appends, followers and liveness use one each in addition. */
+  readonly connections: number
+  /** Maximum time to wait for another writer's lock, in milliseconds. */
+  readonly timeout: number
+  /** Maximum duration of one attempt, in milliseconds. */
+  readonly attempt: number
+  /** Maximum duration of all attempts together, in milliseconds. */
+  readonly patience: number
+}
+
+const example = 'postgres://user:password@host:5432/database'
+const defaultPort = 5432
+const numbers = { connections: 8, timeout: 10_000, attempt: 5_000, patience: 20_000 } as const
+const parameterNames = ['schema', 'sslmode', 'sslrootcert', ...Object.keys(numbers)]
+const sslModes = ['disable', 'require', 'verify-ca', 'verify-full']
+// A timer fires at once if its milliseconds overflow.
+const wholeNumber = /^[1-9]\d{0,8}$/
+/** Short enough for the names of channels, which contain the schema's. */
+const schemaName = /^[a-z_][a-z0-9_]{0,39}$/
+
+/** Reports whether a URL is one of a PostgreSQL database. */
+const urlPattern = /^postgres(?:ql)?:\/\/(?:([^@/?]*)@)?([^@/?]+)(?:\/([^/?]*))?(?:\?(.*))?$/
+const hostPattern = /^(\[[^\]]+\]|[^[\]:%]+)(?::(\d{1,5}))?$/
+
+/**
+ * Parses a URL such as `postgres://user:password@host:5432/database?schema=palimpsest`. Several hosts, separated by commas, are tried in
+ * turn. Parameters: `schema` (default `palimpsest`), `sslmode` (`disable`, the default, `require`, `verify-ca` or `verify-full`),
+ * `sslrootcert` (a file), `connections`, and in milliseconds `timeout`, `attempt` and `patience`.
+ *
+ * The error does not repeat the contents of an invalid URL, which may include a password.
+ */
+export const postgresSettings = (given: string): E.Either<InvalidInput, PostgresSettings> => {
+  // Checked first, because a message about any part of the URL might then show a part of the password.
+  if (/[@/?]/.test(given.slice(given.indexOf('//') + 2, Math.max(0, given.lastIndexOf('@')))))
+    return wrong('an @, / or ? in a user name, password or parameter must be written as %40, %2F or %3F')
+  const [, userinfo, hosts, name = '', query = ''] = urlPattern.exec(given) ?? []
+  if (hosts === undefined) return wrong(`write it like ${example}`)
+  const servers = hosts.split(',').map(serverIn)
+  const known = servers.filter((server) => server !== undefined)
+  if (known.length < servers.length)
+    return wrong(`a host must be a name with an optional port from 1 to 65535: write it like ${example}`)
+  const parameters = new URLSearchParams(query.replaceAll('+', '%2B'))
+  const problem = parameterProblem(parameters)
+  if (problem !== undefined) return wrong(problem)
+  const ssl = sslOf(parameters)
+  if (E.isLeft(ssl)) return ssl
+  try {
+    const colon = userinfo?.indexOf(':') ?? -1
+    const user = colon < 0 ? userinfo : userinfo?.slice(0, colon)
+    const database = decodeURIComponent(name)
+    const schema = parameters.get('schema') ?? 'palimpsest'
+    return E.right({
+      url: `postgres://${hosts}/${name}${schema === 'palimpsest' ? '' : `?schema=${schema}`}`,
+      servers: known,
+      database: database === '' ? undefined : database,
+      user: user ? decodeURIComponent(user) : undefined,
+      password:
+        colon < 0 || userinfo === undefined ? undefined : decodeURIComponent(userinfo.slice(colon + 1)),
+      ssl: ssl.right,
+      schema,
+      connections: numberOf(parameters, 'connections'),
+      timeout: numberOf(parameters, 'timeout'),
+      attempt: numberOf(parameters, 'attempt'),
+      patience: numberOf(parameters, 'patience'),
+    })
+  } catch {
+    return wrong('it contains a % that does not begin an encoded character: write it as %25')
+  }
+}
+
+const wrong = (problem: string): E.Either<InvalidInput, never> => E.left(invalidInput('url', problem))
+
+const numberOf = (parameters: URLSearchParams, name: keyof typeof numbers): number =>
+  Number(parameters.get(name) ?? numbers[name])
+
+const serverIn = (text: string): ServerAddress | undefined => {
+  const [, host, digits = String(defaultPort)] = hostPattern.exec(text) ?? []
+  const port = Number(digits)
+  return host === undefined || port < 1 || port > 65_535
+    ? undefined
+    : { host: host.replaceAll(/[[\]]/g, ''), port }
+}
+
+const parameterProblem = (parameters: URLSearchParams): string | undefined => {
+  for (const [name, value] of parameters) {
+    if (!parameterNames.includes(name))
+      return `unknown parameter ${name}; expected one of ${[...parameterNames, 'seal'].join(', ')}`
+    if (parameters.getAll(name).length > 1) return `${name} is given twice`
+    if (name in numbers && !wholeNumber.test(value))
+      return `${name} must be a whole number from 1 to 999999999`
+    if (name === 'sslmode' && !sslModes.includes(value))
+      return `sslmode must be one of ${sslModes.join(', ')}`
+    if (name === 'schema' && !schemaName.test(value))
+      return 'schema must be a name of at most 40 characters a–z 0–9 _, beginning with a letter or _'
+  }
+  return undefined
+}
+
+const sslOf = (parameters: URLSearchParams): E.Either<InvalidInput, false | ConnectionOptions> => {
+  const mode = parameters.get('sslmode') ?? 'disable'
+  const file = parameters.get('sslrootcert')
+  if (mode === 'disable')
+    return file === null ? E.right(false) : wrong('sslrootcert needs sslmode=verify-ca or verify-full')
+  if (mode === 'require') return E.right({ rejectUnauthorized: false })
+  try {
+    return E.right({
+      ...(file !== null && { ca: readFileSync(file, 'utf8') }),
+      ...(mode === 'verify-ca' && { checkServerIdentity: () => undefined }),
+    })
+  } catch {
+    return wrong('sslrootcert names a file that cannot be read')
+  }
+}
+
+/**
+ * Returns the key of an advisory lock: a signed 64-bit number as text. Keys of different stores in one database differ, because the
+ * server knows a lock by its number only.
+ */
+export const lockKey = (schema: string, purpose: string): string =>
+  createHash('sha256').update(`palimpsest ${schema} ${purpose}`).digest().readBigInt64BE().toString()
