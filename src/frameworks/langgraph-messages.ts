@@ -26,7 +26,7 @@ interface SeenEvent extends Pick<ConversationEvent, 'type' | 'position'> {
   readonly data?: object
 }
 
-/** Where a list of messages is in the conversation, and what is missing there. */
+/** Place of a list of messages in the conversation, and the messages that are missing there. */
 interface ListPlace {
   /** Last message of the list that the conversation has, after all before it. */
   readonly node: MessageNode

@@ -108,7 +108,7 @@ export const graphThread = (chat: Conversation): GraphThread => {
   const own = new Set<number>()
   let newestBase: number | undefined
   let waiting: HeldRecord[] = []
-  /** Whether another process has noted something since `waiting` or a change in progress were made. */
+  /** True if another process has noted something since `waiting` or a change in progress were made. */
   let isOutdated = false
   let next = 0
 

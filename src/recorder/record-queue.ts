@@ -24,7 +24,7 @@ export interface RecordListeners {
   readonly onRecorded?: ((call: RecordedCall) => void) | undefined
 }
 
-/** What became of a call: `call` if it was recorded, `problem` if it was not; neither if there was nothing to record. */
+/** Outcome of a call: `call` if it was recorded, `problem` if it was not; neither if there was nothing to record. */
 export interface RecordOutcome {
   readonly call?: RecordedCall
   readonly problem?: string

@@ -36,7 +36,7 @@ export type FromRecorder =
   | { readonly type: 'open' }
   | { readonly type: 'ended' }
   | { readonly type: 'failed'; readonly message: string }
-  /** What became of a call; without its number if it comes from an earlier process. */
+  /** Outcome of a call; without its number if it comes from an earlier process. */
   | ({ readonly type: 'done'; readonly number?: number } & RecordOutcome)
 
 /** Data of the thread that puts calls into files. */

@@ -32,7 +32,7 @@ export interface Session {
   /** Calls a function once the connection has ended for any reason. */
   readonly whenOver: (call: () => void) => void
   readonly end: () => void
-  /** Whether the connection keeps the process alive while it waits. */
+  /** True if the connection keeps the process alive while it waits. */
   readonly keepAlive: (isKept: boolean) => void
 }
 
