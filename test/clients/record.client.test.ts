@@ -1,23 +1,32 @@
 import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { program } from '../cli/palimpsest.ts'
-import { clientCommand } from './programs.ts'
+import { agentSdk, clientCommand } from './programs.ts'
 import { configureCodex } from './support/codex-session.ts'
 import { startOpencode } from './support/opencode-session.ts'
 import { startPi } from './support/pi-session.ts'
 import { expectRecorded, recordedStore, startRecording } from './support/recording.ts'
 import { model, scriptedApi, textOf } from './support/requests.ts'
-import { clientHome, runClient } from './support/run-client.ts'
+import { cleanEnvironment, clientHome, runClient } from './support/run-client.ts'
 import { scriptedResponses } from './support/scripted-responses.ts'
 
 // `palimpsest record` between the real clients and the stand-ins: every request is made again from the store, to the byte.
 
+const sdk = agentSdk()
 const claude = clientCommand('claude-code')
 const codex = clientCommand('codex')
 const opencode = clientCommand('opencode')
 const pi = clientCommand('pi')
+
+interface AgentSdk {
+  readonly query: (given: {
+    readonly prompt: string
+    readonly options: object
+  }) => AsyncIterable<{ readonly type: string; readonly session_id: string; readonly is_error?: boolean }>
+}
 
 describe('palimpsest record', () => {
   it.skipIf(claude === undefined)(
@@ -65,6 +74,46 @@ describe('palimpsest record', () => {
       const changes = await expectRecorded(home, api.requests)
       expect(changes[`recorded-${id}`]).toEqual(expect.arrayContaining(['Condensed']))
       expect(Object.keys(changes)).toEqual(expect.arrayContaining([`recorded-${id}:summary-1`]))
+    },
+  )
+
+  it.skipIf(sdk === undefined)(
+    'records the Claude Agent SDK, with tools, a subagent, a compaction, a fork and a 529',
+    async () => {
+      const [api, home] = [await scriptedApi(), clientHome()]
+      const { query } = (await import(pathToFileURL(sdk ?? '').href)) as AgentSdk
+      const recording = await startRecording(home, api.url)
+      const env = {
+        ...cleanEnvironment(home.home),
+        ANTHROPIC_BASE_URL: recording.url,
+        ANTHROPIC_API_KEY: 'sk-ant-dummy',
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      }
+      const say = async (prompt: string, more: object = {}): Promise<string> => {
+        const options = { cwd: home.project, env, model, allowedTools: ['Bash', 'Read', 'Agent'], ...more }
+        let [id, isFailed]: [string, unknown] = ['', true]
+        for await (const { type, session_id: session, is_error: failed } of query({ prompt, options }))
+          if (type === 'result') [id, isFailed] = [session, failed]
+        expect({ prompt, isFailed }).toEqual({ prompt, isFailed: false })
+        return id
+      }
+      writeFileSync(join(home.project, 'notes.txt'), 'The first line.\n')
+      const resume = await say('Hello.')
+      await say('CALL Bash {"command":"cat notes.txt","description":"read"}', { resume })
+      const task = JSON.stringify({
+        description: 'look',
+        prompt: 'CALL Bash {"command":"echo from the subagent","description":"say"}',
+        subagent_type: 'general-purpose',
+        run_in_background: false,
+      })
+      await say(`CALL Agent ${task}`, { resume })
+      await say('/compact', { resume })
+      await say('After the compaction.', { resume })
+      await say('In a fork.', { resume, forkSession: true })
+      await say('OVERLOADED once.', { resume })
+      expect(await recording.stop()).not.toContain('not recorded')
+      const changes = await expectRecorded(home, api.requests)
+      expect(changes[`recorded-${resume}`]).toEqual(expect.arrayContaining(['Condensed']))
     },
   )
 
