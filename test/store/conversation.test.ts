@@ -222,10 +222,10 @@ test("two processes' worth of handles on one file see each other's writes, and c
 })
 
 test.each([
-  ['postgres://host:5432/db', 'postgres'],
-  ['postgres://me:secret@host/db', 'postgres'],
-  ['postgres://me:secret', 'postgres'],
-  ['postgres://host/db?password=secret', 'postgres'],
+  ['mysql://host:5432/db', 'mysql'],
+  ['mysql://me:secret@host/db', 'mysql'],
+  ['mysql://me:secret', 'mysql'],
+  ['mysql://host/db?password=secret', 'mysql'],
   ['localhost:2113', 'localhost'],
   ['me:secret@host:2113', 'me'],
 ])(
