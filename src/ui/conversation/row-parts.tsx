@@ -220,7 +220,7 @@ export const InPlace = ({
       <p class="nothing">
         No summary: the model sees nothing of{' '}
         {item.messagesHidden === 1 ? 'this message' : `these ${number(item.messagesHidden)} messages`}.
-        {item.reason !== undefined && ` ${item.reason}`}
+        {item.reason !== undefined && ` Reason: ${item.reason}`}
       </p>
     )}
   </div>
