@@ -88,7 +88,7 @@ export const chatStore = (store: Store, options: ChatStoreOptions = {}): ChatSto
     resume: async (id) => {
       const chat = store.conversation(id)
       try {
-        const begun = await openStream(chat)
+        const begun = await openStream(chat, id)
         if (!begun) return none()
         // The reply may be saved already although its stream is open: then the client has it.
         const last = shownMessages((await readHistory(chat)).messages).at(-1)

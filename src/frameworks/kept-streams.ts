@@ -46,7 +46,7 @@ export const writeStream = async (
 ): Promise<void> => {
   const reader = source.getReader()
   const stream = randomUUID()
-  const read = (): Promise<ReadableStreamReadResult<string>> => {
+  const read = (): ReturnType<typeof reader.read> => {
     const reading = reader.read()
     // It is awaited below, unless writing fails first.
     reading.catch(() => undefined)
@@ -78,21 +78,22 @@ export const writeStream = async (
       await chat.note({ kind: isOpen ? eventsKind : streamKind, data })
     }
   } catch (error) {
-    // The other reader of a stream that was split goes on.
-    await reader.cancel(error).catch(() => undefined)
+    // If the stream was split, as by `consumeSseStream`, this resolves only when the other reader leaves, too.
+    reader.cancel(error).catch(() => undefined)
     throw error
   }
 }
 
 /** Returns the note that began the newest stream of a conversation; undefined if that stream has ended. */
-export const openStream = async (chat: Conversation): Promise<Note | undefined> => {
-  // Two streams may overlap: then the older one can end after the newer one has begun.
-  const marks = (await chat.notes({ kind: streamKind, last: 8 })).filter(
-    (note) => streamIn(note) !== undefined,
+export const openStream = async (chat: Conversation, id: string): Promise<Note | undefined> => {
+  // A fork has the notes of its parent, but not the parent's replies. Streams may overlap: then the older one can end last.
+  const notes = (await chat.notes({ kind: streamKind, last: 8 })).filter(
+    (note) => note.conversation === id && streamIn(note) !== undefined,
   )
-  const begun = marks.findLast((note) => streamIn(note)?.isEnd !== true)
+  const begun = notes.findLast((note) => streamIn(note)?.isEnd !== true)
   const name = begun && streamIn(begun)?.stream
-  return marks.some((note) => streamIn(note)?.isEnd && streamIn(note)?.stream === name) ? undefined : begun
+  const isOver = notes.map(streamIn).some((data) => data?.isEnd === true && data.stream === name)
+  return isOver ? undefined : begun
 }
 
 /**

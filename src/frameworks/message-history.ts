@@ -6,7 +6,7 @@ import type { NewMessage } from '../events/new-message.ts'
 import { fieldsOf, messagesOf } from '../projections/effective.ts'
 
 /** A message that the model sees, and the position of the event that shows it. */
-export interface PlacedMessage {
+export interface HistoryMessage {
   /** Role, content and the fields that only a program knows. */
   readonly message: Message & { readonly item?: unknown }
   readonly position: number
@@ -16,7 +16,7 @@ export interface PlacedMessage {
 export interface MessageHistory {
   /** Last position of the conversation; -1 if it does not exist. */
   readonly last: number
-  readonly messages: readonly PlacedMessage[]
+  readonly messages: readonly HistoryMessage[]
 }
 
 /** Reads the messages that the model sees, by default now. A conversation that does not exist has none. */

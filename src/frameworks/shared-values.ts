@@ -9,7 +9,7 @@ const mark = '$block'
 const shortest = 40
 
 /** A reference: the path of a value in the source, and how to make the message's value from it. */
-interface Reference {
+interface BlockReference {
   readonly [mark]: readonly (string | number)[]
   /** True if the source has the value as JSON text. */
   readonly json?: true
@@ -35,7 +35,7 @@ export const withReferences = (value: unknown, source: unknown): unknown => {
 /** Returns the value that `withReferences` was given; undefined if the source lacks a value that it had then. */
 export const withoutReferences = (packed: unknown, source: unknown): unknown => {
   let isWhole = true
-  const resolved = ({ [mark]: path, json, before }: Reference): unknown => {
+  const resolved = ({ [mark]: path, json, before }: BlockReference): unknown => {
     const value = path.reduce<unknown>(
       (at, key) => (at as Record<string | number, unknown> | undefined)?.[key],
       source,
@@ -57,7 +57,7 @@ export const withoutReferences = (packed: unknown, source: unknown): unknown => 
     if (Array.isArray(inner)) return inner.map(unpacked)
     if (!isFields(inner)) return inner
     if (!Object.hasOwn(inner, mark)) return mapFields(inner, unpacked)
-    return inner[mark] === null ? inner['value'] : resolved(inner as unknown as Reference)
+    return inner[mark] === null ? inner['value'] : resolved(inner as unknown as BlockReference)
   }
   const value = unpacked(packed)
   return isWhole ? value : undefined
@@ -66,8 +66,8 @@ export const withoutReferences = (packed: unknown, source: unknown): unknown => 
 const referenceTo = (
   value: unknown,
   json: string,
-  known: ReadonlyMap<string, Reference[typeof mark]>,
-): Reference | undefined => {
+  known: ReadonlyMap<string, BlockReference[typeof mark]>,
+): BlockReference | undefined => {
   const same = known.get(json)
   if (same) return { [mark]: same }
   if (typeof value !== 'string') {
@@ -81,9 +81,9 @@ const referenceTo = (
 }
 
 /** Returns the path of every large value in a source, by the value's JSON. */
-const pathsIn = (source: unknown): ReadonlyMap<string, Reference[typeof mark]> => {
-  const paths = new Map<string, Reference[typeof mark]>()
-  const add = (value: unknown, path: Reference[typeof mark]): void => {
+const pathsIn = (source: unknown): ReadonlyMap<string, BlockReference[typeof mark]> => {
+  const paths = new Map<string, BlockReference[typeof mark]>()
+  const add = (value: unknown, path: BlockReference[typeof mark]): void => {
     const json = JSON.stringify(value)
     if (json.length < shortest) return
     if (!paths.has(json)) paths.set(json, path)

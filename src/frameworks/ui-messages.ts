@@ -7,7 +7,7 @@ import type { NewMessage } from '../events/new-message.ts'
 import { toError } from '../result/typed-error.ts'
 import { messagesOfUi } from '../transfer/formats/ai-sdk.ts'
 import { messageProblem } from '../transfer/formats/source.ts'
-import type { PlacedMessage } from './message-history.ts'
+import type { HistoryMessage } from './message-history.ts'
 import { withoutReferences, withReferences } from './shared-values.ts'
 
 // A message of the user interface is several messages to a model: one for each step of a reply, and one with its results. Their field
@@ -58,7 +58,7 @@ const unreadable = ({ parts }: UIMessage): Block => unknownBlock({ type: 'ai_sdk
  * Returns the messages of the user interface that a history is: those that were saved as they were, and any other message, such as a
  * summary or what an agent recorded, as a message with texts, reasoning, files and calls.
  */
-export const shownMessages = (messages: readonly PlacedMessage[]): readonly ShownMessage[] => {
+export const shownMessages = (messages: readonly HistoryMessage[]): readonly ShownMessage[] => {
   const shown: ShownMessage[] = []
   let others = createReader()
   for (let from = 0; from < messages.length;) {
@@ -68,7 +68,7 @@ export const shownMessages = (messages: readonly PlacedMessage[]): readonly Show
       others = createReader()
       from = saved.next
     } else {
-      others.add(messages[from] as PlacedMessage, from)
+      others.add(messages[from] as HistoryMessage, from)
       from += 1
     }
   }
@@ -77,7 +77,7 @@ export const shownMessages = (messages: readonly PlacedMessage[]): readonly Show
 
 /** Returns the saved message that begins at an index, if all of its steps are there. */
 const savedAt = (
-  messages: readonly PlacedMessage[],
+  messages: readonly HistoryMessage[],
   from: number,
 ): { readonly shown: ShownMessage; readonly next: number } | undefined => {
   const id = stepIn(messages[from])?.id
@@ -94,7 +94,7 @@ const savedAt = (
   }
 }
 
-const stepIn = (placed: PlacedMessage | undefined): StepFields | undefined => {
+const stepIn = (placed: HistoryMessage | undefined): StepFields | undefined => {
   const item = placed?.message.item
   return isFields(item) && typeof item['id'] === 'string' && typeof item['step'] === 'number'
     ? (item as unknown as StepFields)
@@ -114,7 +114,7 @@ interface OpenMessage {
 const createReader = () => {
   const made: OpenMessage[] = []
   let isAnswered = false
-  const begin = ({ message, position }: PlacedMessage, from: number): OpenMessage => {
+  const begin = ({ message, position }: HistoryMessage, from: number): OpenMessage => {
     const part = made.filter((other) => other.position === position).length
     const id = part === 0 ? `position-${position}` : `position-${position}.${part}`
     const begun = { id, role: message.role, parts: [], from, position }
@@ -122,7 +122,7 @@ const createReader = () => {
     return begun
   }
   return {
-    add: (placed: PlacedMessage, from: number): void => {
+    add: (placed: HistoryMessage, from: number): void => {
       const { role, content } = placed.message
       const last = made.at(-1)
       const isOfResults = content.length > 0 && content.every(({ type }) => type === 'tool_result')

@@ -694,6 +694,18 @@ describe('the stream of a reply', () => {
     await open.kept
   })
 
+  test('is not that of a fork', async () => {
+    const scene = await chatsIn()
+    const { store, chats } = scene
+    await chats.save('c', question)
+    const open = await keeping(scene)
+    await store.conversation('c').fork('fork')
+    expect((await chats.resume('fork')).status).toBe(204)
+    expect(await chats.load('fork')).toEqual(question)
+    open.close()
+    await open.kept
+  })
+
   test('lives while its process is silent', async () => {
     const scene = await chatsIn({ silence: 4_500 })
     const { chats } = scene
@@ -753,7 +765,10 @@ describe('the stream of a reply', () => {
     const chats = chatStore(store, {
       onProblem: (error, id) => problems.push([(error as Error & { _tag: string })._tag, id]),
     })
-    await chats.keepStream('c', streamOf('data: 1\n\n'))
+    // As the AI SDK splits it: the client reads the other half.
+    const [client, kept] = streamOf('data: 1\n\n').tee()
+    await chats.keepStream('c', kept)
+    expect((await client.getReader().read()).value).toBe('data: 1\n\n')
     expect(problems).toEqual([['ConversationNotFound', 'c']])
     expect((await chats.resume('c')).status).toBe(204)
     expect(() => chatStore(store, { silence: Number.NaN })).toThrow('silence')
