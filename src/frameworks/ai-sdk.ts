@@ -7,6 +7,8 @@ import type { ExchangeReply } from '../recorder/exchange.ts'
 import { createRecordQueue, type RecordListeners, type RecordTarget } from '../recorder/record-queue.ts'
 import { watchedStream } from '../recorder/watch-stream.ts'
 
+export { chatStore, type ChatStore, type ChatStoreOptions } from './chat-store.ts'
+
 /** A middleware that records the calls of a model. */
 export interface RecordingMiddleware extends LanguageModelV4Middleware {
   /** Waits until every call that has ended is recorded. */

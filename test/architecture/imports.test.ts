@@ -37,7 +37,7 @@ const layers: Readonly<Record<string, string>> = {
   investigate:
     'result events projections commands store agent/models agent/receipts agent/tools agent/context agent/turn api',
   '/': 'result events projections commands store store/blobs conversation transfer recorder agent/models agent/receipts agent/tools agent/context agent/turn agent/workers catalogue audit api',
-  frameworks: 'result events projections commands store conversation recorder api /',
+  frameworks: 'result events projections commands store conversation transfer recorder api /',
   // A program by itself: nobody's tests may depend on what is tested.
   'testing/messages-api': '',
   'testing/chat-completions': 'testing/messages-api',
@@ -66,6 +66,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   '@langchain/langgraph-checkpoint': ['frameworks'],
   '@openai/agents-core': ['frameworks'],
   '@opentelemetry/api': ['agent/telemetry'],
+  ai: ['frameworks'],
   openai: ['agent/models/openai'],
   hono: ['server'],
   '@hono/node-server': ['server'],

@@ -4,7 +4,7 @@ import { type Fields, isFields } from '../../events/json.ts'
 import { type AiSdkParts, aiSdkParts } from './ai-sdk-parts.ts'
 import type { DocumentFormat } from './format.ts'
 import { listActions, planOf, type ListedMessage } from './messages.ts'
-import { type FileEntry, type ImportNotes, stringOf } from './source.ts'
+import { createImportNotes, type FileEntry, type ImportNotes, stringOf } from './source.ts'
 
 const partTypes = new Set<unknown>([
   'tool-call',
@@ -91,7 +91,14 @@ const listedOf = ({ line, fields }: FileEntry, context: Context): readonly Liste
 
 type Said = ListedMessage['said']
 
-const messagesOf = (role: string, content: unknown, { parts }: Context): readonly Said[] => {
+/**
+ * Returns the messages that a message of the user interface is to a model: for each step of a reply, a message and one with its results.
+ * Parts that no model sees are left out.
+ */
+export const messagesOfUi = ({ role, parts }: Fields): readonly Said[] =>
+  messagesOf(String(role), parts, { parts: aiSdkParts([], createImportNotes()) })
+
+const messagesOf = (role: string, content: unknown, { parts }: Pick<Context, 'parts'>): readonly Said[] => {
   const list: readonly unknown[] =
     typeof content === 'string'
       ? [{ type: 'text', text: content }]
