@@ -76,6 +76,7 @@ const answersOf = async (
   const path = `/conversations/${encodeURIComponent(chat.id)}`
   const isIn = (noted: { readonly at: number }): boolean => noted.at <= at
   const overview = await overviewOf(store, chat, at)
+  const links = (await chat.links()).filter(isIn)
   return {
     '/conversations': {
       items: [{ ...overview, title: exportedTitle(overview.title, withheld) }],
@@ -85,7 +86,7 @@ const answersOf = async (
     '/workers': { claims: 0, items: [] },
     '/steps': { items: [] },
     [`${path}/notes`]: { items: (await chat.notes()).filter(isIn) },
-    [`${path}/links`]: { items: (await chat.links()).filter(isIn) },
+    [`${path}/links`]: { items: links, total: links.length },
     [`${path}/waiting`]: { items: [] },
   }
 }
