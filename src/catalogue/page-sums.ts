@@ -190,13 +190,15 @@ const compare = (file: number, path: string, first: number): Compared => {
   return compared.isWhole ? compared : compareOnce(file, path, first)
 }
 
+/** Pages that are being compared. One buffer for all, because new memory takes as long as the read. */
+const block = Buffer.allocUnsafeSlow(atOnce * pageSize)
+
 const compareOnce = (file: number, path: string, first: number): Compared => {
   const sums = readSums(path)
   const pages = Math.ceil(fstatSync(file).size / pageSize)
   // A new file contains at most its first page; everything else is still in the WAL.
   if (!sums) return { isWhole: pages <= 1, next: 0 }
   if (sums.length > pages) return damaged
-  const block = Buffer.alloc(atOnce * pageSize)
   const length = readSync(file, block, 0, block.length, first * pageSize)
   const end = first + Math.ceil(length / pageSize)
   let inWal: ReturnType<typeof pagesInWal> | undefined
