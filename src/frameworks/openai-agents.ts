@@ -15,9 +15,9 @@ import type { Conversation, Store } from '../api/promises.ts'
 import { invalidInput } from '../events/errors.ts'
 import { START } from '../events/events.ts'
 import { copyJson } from '../events/json.ts'
-import { fieldsOf, messagesOf } from '../projections/effective.ts'
 import { toError } from '../result/typed-error.ts'
 import { itemsOf, messageOf } from './agent-items.ts'
+import { readHistory } from './message-history.ts'
 
 /** A conversation as a session of the Agents SDK, with all that the SDK lets a session offer besides. */
 export interface AgentsSession extends Session {
@@ -126,24 +126,11 @@ export const agentsSession = (store: Store, id: string): AgentsSession => {
 const cleared = 'the session was cleared'
 
 const historyOf = async (chat: Conversation, at?: number): Promise<History> => {
-  try {
-    const last = at ?? (await chat.position())
-    const items = await chat.effective({ at: last })
-    return {
-      last,
-      items: items.flatMap((shown) =>
-        messagesOf(shown).flatMap((message) =>
-          itemsOf({ ...message, ...fieldsOf(shown, message) }).map((item) => ({
-            item,
-            position: shown.position,
-          })),
-        ),
-      ),
-    }
-  } catch (error) {
-    if (isError(error, 'ConversationNotFound')) return { last: START, items: [] }
-    throw error
-  }
+  const { last, messages } = await readHistory(chat, at)
+  const items = messages.flatMap(({ message, position }) =>
+    itemsOf(message).map((item) => ({ item, position })),
+  )
+  return { last, items }
 }
 
 /**

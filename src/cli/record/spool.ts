@@ -1,12 +1,15 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { placeOf } from '../../catalogue/place.ts'
 import type { ModelExchange } from '../../recorder/exchange.ts'
 import { textIn, textWithoutAccounts } from '../../recorder/read-request.ts'
+import { splitSeal } from '../../store/seal/seal-parameter.ts'
 import { type Host, indexFolder } from '../host.ts'
 
-// Calls wait in files while they wait to be recorded, so that they survive the process: the next recorder records them first. Each process has a folder of its own, named by the machine and the process, with one file a call.
+// Calls wait in files while they wait to be recorded, so that they survive the process: the next recorder records them first. Each
+// process has a folder of its own, named by the machine and the process, with one file a call.
 
 /** A call of a process that ended before the call was recorded. */
 export interface SpooledCall {
@@ -14,7 +17,7 @@ export interface SpooledCall {
   readonly remove: () => void
 }
 
-export interface Spool {
+export interface CallSpool {
   /**
    * Keeps a call in a file, and returns its path. Undefined if it cannot be kept: the disk is full, or the ids of accounts, which are
    * never written, cannot be taken out of its body.
@@ -30,7 +33,8 @@ export interface Spool {
  * store, because they would be readable there.
  */
 export const spoolFolder = (host: Host, url: string): string | undefined => {
-  if (/[?&]seal=/.test(url)) return undefined
+  const split = splitSeal(url)
+  if (isLeft(split) || split.right.keys !== undefined) return undefined
   return placeOf(url.replace(/\?.*$/, ''), indexFolder(host, url))?.replace(/-index$/, '-spool')
 }
 
@@ -38,7 +42,7 @@ export const spoolFolder = (host: Host, url: string): string | undefined => {
 export const callsLeft = (folder: string): number =>
   abandoned(folder).reduce((sum, name) => sum + callsIn(join(folder, name)).length, 0)
 
-export const openSpool = (folder: string): Spool => {
+export const openSpool = (folder: string): CallSpool => {
   const own = join(folder, nameOf(process.pid))
   let count = 0
   return {

@@ -3,7 +3,7 @@ import { orThrow } from '../../result/fallible.ts'
 import type { StoreError } from '../errors.ts'
 import { type BlobInfo, type BlobStore, maxPage } from '../port.ts'
 import type { SessionRead } from './reads.ts'
-import type { Row, Session } from './session.ts'
+import type { QueryRow, DatabaseSession } from './session.ts'
 import type { PostgresSettings } from './settings.ts'
 
 /** Runs a read or an idempotent write on a session, again if the connection is lost. */
@@ -66,7 +66,7 @@ export const postgresBlobs = ({ schema }: PostgresSettings, run: RunOnSession): 
 const isHash = (text: string): boolean => /^[0-9a-f]{64}$/.test(text)
 
 const put = async (
-  { query }: Session,
+  { query }: DatabaseSession,
   schema: string,
   sha256: string,
   chunks: Iterable<Uint8Array>,
@@ -91,7 +91,7 @@ const put = async (
     )
 }
 
-const inTransaction = async (session: Session, work: () => Promise<void>): Promise<void> => {
+const inTransaction = async (session: DatabaseSession, work: () => Promise<void>): Promise<void> => {
   await session.query('BEGIN ISOLATION LEVEL READ COMMITTED')
   try {
     await work()
@@ -102,7 +102,7 @@ const inTransaction = async (session: Session, work: () => Promise<void>): Promi
   }
 }
 
-const infoIn = ({ sha256, bytes, time }: Row): BlobInfo => ({
+const infoIn = ({ sha256, bytes, time }: QueryRow): BlobInfo => ({
   sha256: String(sha256),
   bytes: Number(bytes),
   time: new Date(Number(time)),

@@ -8,7 +8,7 @@ import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
 import { storeError } from './failures.ts'
 import { versionIn } from './migrate.ts'
 import { currentVersion } from './schema.ts'
-import { openSession, type Row, type Session } from './session.ts'
+import { openSession, type QueryRow, type DatabaseSession } from './session.ts'
 import { type PostgresSettings, postgresSettings } from './settings.ts'
 
 /** Maximum number of configurations to search for secrets. */
@@ -23,7 +23,7 @@ const longLag = 16 * 1024 * 1024
 export const diagnosePostgres = (url: string): TaskEither<InvalidInput, readonly DiagnosisFinding[]> =>
   task(async function* (): Fallible<InvalidInput, readonly DiagnosisFinding[]> {
     const settings = yield* unwrap(postgresSettings(url))
-    let session: Session
+    let session: DatabaseSession
     try {
       session = await openSession(settings)
     } catch (error) {
@@ -40,7 +40,7 @@ export const diagnosePostgres = (url: string): TaskEither<InvalidInput, readonly
   })
 
 const serverFindings = async (
-  session: Session,
+  session: DatabaseSession,
   settings: PostgresSettings,
 ): Promise<readonly DiagnosisFinding[]> => {
   const { schema } = settings
@@ -104,7 +104,7 @@ const serverFindings = async (
   ]
 }
 
-const pooler = ({ isPooled }: Session): DiagnosisFinding =>
+const pooler = ({ isPooled }: DatabaseSession): DiagnosisFinding =>
   isPooled
     ? findingOf(
         'pooler',
@@ -113,7 +113,7 @@ const pooler = ({ isPooled }: Session): DiagnosisFinding =>
       )
     : findingOf('pooler', 'ok', 'the connection is direct')
 
-const durability = ({ commits, fsync, pages }: Row): DiagnosisFinding => {
+const durability = ({ commits, fsync, pages }: QueryRow): DiagnosisFinding => {
   if (fsync === 'off' || pages === 'off')
     return findingOf(
       'durability',
@@ -130,7 +130,7 @@ const durability = ({ commits, fsync, pages }: Row): DiagnosisFinding => {
       )
 }
 
-const replication = async ({ query }: Session, { standbys }: Row): Promise<DiagnosisFinding> => {
+const replication = async ({ query }: DatabaseSession, { standbys }: QueryRow): Promise<DiagnosisFinding> => {
   const replicas = await query(
     'SELECT application_name, pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::bigint AS lag FROM pg_stat_replication',
   )
@@ -153,7 +153,7 @@ const replication = async ({ query }: Session, { standbys }: Row): Promise<Diagn
     : findingOf('replication', 'ok', 'no standby is connected')
 }
 
-const permissions = async ({ query }: Session, schema: string): Promise<DiagnosisFinding> => {
+const permissions = async ({ query }: DatabaseSession, schema: string): Promise<DiagnosisFinding> => {
   const [row = {}] = await query(
     `SELECT current_user AS role, coalesce(string_agg(c.relname, ', ' ORDER BY c.relname), '') AS lacking
      FROM pg_class c WHERE c.relnamespace = '${schema}'::regnamespace AND c.relkind = 'r'
@@ -169,7 +169,7 @@ const permissions = async ({ query }: Session, schema: string): Promise<Diagnosi
 }
 
 /** Positions begin with 1 and have no gaps, so their number reveals rows that are gone. */
-const positions = async ({ query }: Session, schema: string): Promise<DiagnosisFinding> => {
+const positions = async ({ query }: DatabaseSession, schema: string): Promise<DiagnosisFinding> => {
   const [row = {}] = await query(
     `SELECT count(*) AS n, coalesce(max(position), 0) AS last FROM ${schema}.events`,
     [],
@@ -185,7 +185,11 @@ const positions = async ({ query }: Session, schema: string): Promise<DiagnosisF
       )
 }
 
-const bloat = async ({ query }: Session, schema: string, { autovacuum }: Row): Promise<DiagnosisFinding> => {
+const bloat = async (
+  { query }: DatabaseSession,
+  schema: string,
+  { autovacuum }: QueryRow,
+): Promise<DiagnosisFinding> => {
   const tables = await query(
     `SELECT relname, n_live_tup AS live, n_dead_tup AS dead FROM pg_stat_user_tables WHERE schemaname = $1`,
     [schema],
@@ -204,7 +208,7 @@ const bloat = async ({ query }: Session, schema: string, { autovacuum }: Row): P
     : findingOf('autovacuum', 'warning', 'off: turn it on, or run VACUUM regularly')
 }
 
-const secrets = async ({ query }: Session, schema: string): Promise<DiagnosisFinding> => {
+const secrets = async ({ query }: DatabaseSession, schema: string): Promise<DiagnosisFinding> => {
   const rows = await query(
     `SELECT s.name, e.data FROM ${schema}.events e JOIN ${schema}.streams s ON s.id = e.stream
      WHERE e.type = 'Configured' LIMIT ${mostConfigurations}`,
@@ -222,7 +226,7 @@ const secrets = async ({ query }: Session, schema: string): Promise<DiagnosisFin
 
 /** Times two commits that wait for the disk. */
 const durableWrite = async (
-  { query }: Session,
+  { query }: DatabaseSession,
   { url, schema }: PostgresSettings,
 ): Promise<DiagnosisFinding> => {
   const name = `doctor-${randomUUID()}`

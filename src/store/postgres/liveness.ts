@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isConversationId } from '../../events/ids.ts'
 import { pause } from '../../result/timers.ts'
 import type { Liveness, NameRelease } from '../port.ts'
-import type { Session, SessionPool } from './session.ts'
+import type { DatabaseSession, SessionPool } from './session.ts'
 import { lockKey, type PostgresSettings } from './settings.ts'
 
 /** Interval at which a session with held names is checked, and the maximum wait for an answer, in milliseconds. */
@@ -34,7 +34,7 @@ export const postgresLiveness = (
 ): Liveness & { readonly drop: () => void } => {
   /** Names that this process holds, each with the function to call if it is lost. */
   const held = new Map<string, () => void>()
-  let session: Session | undefined
+  let session: DatabaseSession | undefined
   let inTurn: Promise<unknown> = Promise.resolve()
   let checking: NodeJS.Timeout | undefined
   let isRecovering = false
@@ -42,7 +42,7 @@ export const postgresLiveness = (
   const keyOf = (name: string): string => lockKey(schema, `name ${name}`)
 
   /** Runs work on the session after all earlier work. A failure is undefined. */
-  const use = <A>(work: (own: Session) => Promise<A>): Promise<A | undefined> => {
+  const use = <A>(work: (own: DatabaseSession) => Promise<A>): Promise<A | undefined> => {
     const done = inTurn.then(async () => {
       try {
         const own = await opened()
@@ -58,7 +58,7 @@ export const postgresLiveness = (
   }
 
   /** Returns the session; undefined through a pooler. A new session locks the held names again. */
-  const opened = async (): Promise<Session | undefined> => {
+  const opened = async (): Promise<DatabaseSession | undefined> => {
     if (session?.isPooled === true) return undefined
     if (session && !session.isOver()) return session
     const own = await pool.open()
@@ -77,7 +77,7 @@ export const postgresLiveness = (
     return own
   }
 
-  const isRegained = async ({ query }: Session, name: string): Promise<boolean> => {
+  const isRegained = async ({ query }: DatabaseSession, name: string): Promise<boolean> => {
     const [row] = await query('SELECT pg_try_advisory_lock($1) AS got', [keyOf(name)], 'lock_name')
     // A process that inherits a name removes it at the end.
     const isMine = row?.['got'] === true && (await isKnown({ query }, name))
@@ -85,7 +85,7 @@ export const postgresLiveness = (
     return isMine
   }
 
-  const isKnown = async ({ query }: Pick<Session, 'query'>, name: string): Promise<boolean> =>
+  const isKnown = async ({ query }: Pick<DatabaseSession, 'query'>, name: string): Promise<boolean> =>
     (await query(`SELECT FROM ${schema}.holders WHERE name = $1`, [name], 'is_held')).length > 0
 
   /** Opens the session again after it has ended, as long as names are held. */
@@ -106,7 +106,7 @@ export const postgresLiveness = (
     }, checkInterval).unref()
   }
 
-  const unlock = ({ query }: Pick<Session, 'query'>, name: string): Promise<unknown> =>
+  const unlock = ({ query }: Pick<DatabaseSession, 'query'>, name: string): Promise<unknown> =>
     query('SELECT pg_advisory_unlock($1)', [keyOf(name)], 'unlock_name')
 
   const releaseOf =
@@ -120,7 +120,11 @@ export const postgresLiveness = (
       })
     }
 
-  const holdNew = async (own: Session, name: string, lost: () => void): Promise<NameRelease | undefined> => {
+  const holdNew = async (
+    own: DatabaseSession,
+    name: string,
+    lost: () => void,
+  ): Promise<NameRelease | undefined> => {
     if (held.has(name)) return undefined
     for (let tries = 1; ; tries++) {
       const [row] = await own.query('SELECT pg_try_advisory_lock($1) AS got', [keyOf(name)], 'lock_name')

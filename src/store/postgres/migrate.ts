@@ -2,11 +2,11 @@ import type { StoreError } from '../errors.ts'
 import { toError } from '../../result/typed-error.ts'
 import { codeOf } from './failures.ts'
 import { currentVersion, migrations } from './schema.ts'
-import type { Session } from './session.ts'
+import type { DatabaseSession } from './session.ts'
 import { lockKey, type PostgresSettings } from './settings.ts'
 
 /** Returns the version of a store's tables; 0 if there are none. */
-export const versionIn = async ({ query }: Session, schema: string): Promise<number> => {
+export const versionIn = async ({ query }: DatabaseSession, schema: string): Promise<number> => {
   try {
     const [row] = await query(`SELECT version FROM ${schema}.meta`)
     return Number(row?.['version'] ?? 0)
@@ -22,7 +22,7 @@ export const versionIn = async ({ query }: Session, schema: string): Promise<num
  * errors, and a `StoreError` if the tables are missing although `create` is false, are newer, or belong to another program.
  */
 export const prepareSchema = async (
-  session: Session,
+  session: DatabaseSession,
   { url, schema, timeout }: PostgresSettings,
   create: boolean,
 ): Promise<void> => {

@@ -3,7 +3,7 @@ import type { InvalidInput } from '../../events/errors.ts'
 import { checkpointAt, markOf, noCheckpoint, parseCheckpoint } from '../checkpoints.ts'
 import type { AllRange, Checkpoint, FindResult, RecordedEvent, StreamChanges, StreamRange } from '../port.ts'
 import type { TailPage } from '../tail.ts'
-import type { Row, Session } from './session.ts'
+import type { QueryRow, DatabaseSession } from './session.ts'
 import type { PostgresSettings } from './settings.ts'
 
 /** Bytes of data after which a page ends. */
@@ -16,7 +16,7 @@ const longestAtOnce = 4 * 1024
 const columns = 'e.revision, e.position, e.id, e.type, e.data, e.metadata'
 
 /** A read of the store: takes a session, and throws the driver's errors. */
-export type SessionRead<A> = (session: Session) => Promise<A>
+export type SessionRead<A> = (session: DatabaseSession) => Promise<A>
 
 /** Reads of streams, of stream names and of all events, as defined by the port. Each is one statement, and so sees one moment. */
 export interface PostgresReads {
@@ -219,7 +219,7 @@ const numberIn = (value: unknown): number | undefined =>
   value === null || value === undefined ? undefined : Number(value)
 
 const recordedEvent = (
-  { revision, position, id, type, data, metadata, name }: Row,
+  { revision, position, id, type, data, metadata, name }: QueryRow,
   stream = String(name),
 ): RecordedEvent => ({
   stream,

@@ -6,10 +6,10 @@ import { noAnswer } from './failures.ts'
 import type { PostgresSettings, ServerAddress } from './settings.ts'
 
 /** A row of a result, by column. Numbers of 64 bits are texts. */
-export type Row = Readonly<Record<string, unknown>>
+export type QueryRow = Readonly<Record<string, unknown>>
 
 /** A connection to the primary, for one caller at a time. Its methods throw the driver's errors. */
-export interface Session {
+export interface DatabaseSession {
   /** True through a pooler: then the next statement may run on another connection to the server. */
   readonly isPooled: boolean
   /** Process id of the server's side; only meaningful if `isPooled` is false. */
@@ -25,7 +25,7 @@ export interface Session {
     values?: readonly unknown[],
     name?: string,
     ms?: number,
-  ) => Promise<readonly Row[]>
+  ) => Promise<readonly QueryRow[]>
   /** Begins to receive notifications of a channel, with the process id of the notifying session. */
   readonly listen: (channel: string, received: (pid: number) => void) => Promise<void>
   readonly isOver: () => boolean
@@ -75,7 +75,7 @@ const loadDriver = async (url: string): Promise<typeof Client> => {
 }
 
 /** Opens a session on the first of the servers that is a primary. Throws the driver's errors, or a `StoreError`. */
-export const openSession = async (settings: PostgresSettings): Promise<Session> => {
+export const openSession = async (settings: PostgresSettings): Promise<DatabaseSession> => {
   const Driver = await loadDriver(settings.url)
   const failures: unknown[] = []
   for (const server of settings.servers)
@@ -92,7 +92,7 @@ const sessionOn = async (
   Driver: typeof Client,
   { url, database, user, password, ssl, attempt }: PostgresSettings,
   { host, port }: ServerAddress,
-): Promise<Session> => {
+): Promise<DatabaseSession> => {
   const client = new Driver({
     host,
     port,
@@ -126,14 +126,14 @@ const sessionOn = async (
     values: readonly unknown[] = [],
     name?: string,
     ms = attempt,
-  ): Promise<readonly Row[]> => {
+  ): Promise<readonly QueryRow[]> => {
     let isLate = false
     const late = timer(ms, () => {
       isLate = true
       end()
     })
     try {
-      const { rows } = await client.query<Row>({
+      const { rows } = await client.query<QueryRow>({
         text,
         values: [...values],
         ...(name !== undefined && { name }),
@@ -199,9 +199,9 @@ const standbyError = (store: string, server: string): StoreError => ({
 /** Connections for reads and blobs, each used by one caller at a time. */
 export interface SessionPool {
   /** Runs work on a session as soon as one is free. Throws what the work throws. */
-  readonly use: <A>(work: (session: Session) => Promise<A>) => Promise<A>
+  readonly use: <A>(work: (session: DatabaseSession) => Promise<A>) => Promise<A>
   /** Opens a session for the caller alone, which ends it. */
-  readonly open: () => Promise<Session>
+  readonly open: () => Promise<DatabaseSession>
   /** True if the last session that was opened is through a pooler. */
   readonly isPooled: () => boolean
   readonly close: () => void
@@ -209,14 +209,14 @@ export interface SessionPool {
 
 /** Creates a pool of at most `connections` sessions, which are opened when they are needed. */
 export const sessionPool = (settings: PostgresSettings): SessionPool => {
-  const free: Session[] = []
-  const all = new Set<Session>()
+  const free: DatabaseSession[] = []
+  const all = new Set<DatabaseSession>()
   const waiting: (() => void)[] = []
   let size = 0
   let isPooled = false
   let isClosed = false
 
-  const open = async (): Promise<Session> => {
+  const open = async (): Promise<DatabaseSession> => {
     const session = await openSession(settings)
     isPooled = session.isPooled
     all.add(session)
@@ -225,7 +225,7 @@ export const sessionPool = (settings: PostgresSettings): SessionPool => {
     return session
   }
 
-  const take = async (): Promise<Session> => {
+  const take = async (): Promise<DatabaseSession> => {
     for (;;) {
       const session = free.pop()
       if (session && !session.isOver()) return session

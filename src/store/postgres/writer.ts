@@ -7,7 +7,7 @@ import { type Conflict, conflict, outcomeUnknown, type StoreError } from '../err
 import type { AppendOutcome, AppendRequest } from '../port.ts'
 import type { WrittenAppend } from '../written-append.ts'
 import { isOfConnection, isOfIsolation, isOfStatement, storeError } from './failures.ts'
-import type { Row, Session, SessionPool } from './session.ts'
+import type { QueryRow, DatabaseSession, SessionPool } from './session.ts'
 import { lockKey, type PostgresSettings } from './settings.ts'
 
 export type PostgresAppendResult = E.Either<StoreError | Conflict | EventTooLarge, AppendOutcome>
@@ -60,18 +60,18 @@ export const postgresWriter = (
 ): PostgresWriter => {
   const { url, schema, patience, timeout, attempt } = settings
   const waiting: Waiting[] = []
-  let session: Session | undefined
+  let session: DatabaseSession | undefined
   let running: Promise<void> | undefined
   /** True if calls must name the isolation level of their transaction, because nobody else does. */
   let needsTransaction = false
 
-  const opened = async (): Promise<Session> => {
+  const opened = async (): Promise<DatabaseSession> => {
     if (session && !session.isOver()) return session
     session = await pool.open()
     return session
   }
 
-  const statement = (text: string, values: readonly unknown[], name: string): Promise<readonly Row[]> =>
+  const statement = (text: string, values: readonly unknown[], name: string): Promise<readonly QueryRow[]> =>
     withHolderChecks(async () => {
       const own = await opened()
       own.keepAlive(true)
@@ -105,7 +105,7 @@ export const postgresWriter = (
     }
   }
 
-  const call = async (requests: readonly AppendRequest[]): Promise<readonly Row[]> => {
+  const call = async (requests: readonly AppendRequest[]): Promise<readonly QueryRow[]> => {
     const [first] = requests
     if (!first || requests.length > 1) return statement(...batchCall(settings, requests))
     if (isConditional(first)) return statement(...conditionalCall(settings, first))
@@ -117,7 +117,7 @@ export const postgresWriter = (
   /** Calls until there is an answer, or the time for all attempts is over. */
   const answered = async (
     requests: readonly AppendRequest[],
-  ): Promise<E.Either<{ readonly error: unknown; readonly isUnsure: boolean }, readonly Row[]>> => {
+  ): Promise<E.Either<{ readonly error: unknown; readonly isUnsure: boolean }, readonly QueryRow[]>> => {
     const end = performance.now() + patience
     let isUnsure = false
     for (let wait = firstPause; ; wait = Math.min(2 * wait, longestPause)) {
