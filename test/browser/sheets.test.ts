@@ -180,6 +180,27 @@ describe.skipIf(noBrowser !== '')(`a sheet${noBrowser}`, () => {
     await undo.getByText('Rewound to 48').waitFor()
   })
 
+  test('does not try out what it has just sent', async () => {
+    const { page } = await opened(stoppable)
+    const asked: string[] = []
+    const command = /\/commands(?!.*dryRun)/
+    page.on('request', (request) => {
+      const url = request.url()
+      if (url.includes('/commands')) asked.push(command.test(url) ? 'command' : 'dry run')
+    })
+    // Longer than a dry run waits for the next change.
+    await page.route(command, async (route) => {
+      const response = await route.fetch()
+      await new Promise((resolve) => setTimeout(resolve, 600))
+      await route.fulfill({ response })
+    })
+    await page.keyboard.press('F')
+    await sheet(page, 'Fork').getByLabel('id of the new conversation').waitFor()
+    await pressTogether(page, ['Fork Ctrl'])
+    await page.waitForURL((url) => url.pathname !== `/c/${id}`)
+    expect(asked.lastIndexOf('dry run')).toBeLessThan(asked.indexOf('command'))
+  })
+
   test('of a fork says before it is confirmed that its id is taken', async () => {
     const { page } = await opened()
     await page.keyboard.press('F')

@@ -24,7 +24,7 @@ export const ActSheet = ({ acting, draft: given, done }: ActSheetProps) => {
   const [draft, setDraft] = useState(given)
   const [refused, setRefused] = useState<SourceProblem>()
   const [isSending, setSending] = useState(false)
-  const { preview, problem, isBusy } = useDryRun(acting, draft)
+  const { preview, problem, isBusy } = useDryRun(acting, draft, isSending)
   const serving = useServing(acting)
   const failure = refused ?? problem
   const stale = failure && staleIn(failure)

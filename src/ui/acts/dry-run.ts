@@ -42,13 +42,20 @@ const rest = 200
 /**
  * Returns the result of a draft's dry run, which is requested 200 ms after the last change. The previous result is kept until the next
  * one arrives. For a fork, the result says only whether the server would reject it.
+ *
+ * @param isSending whether the command itself is on its way: a dry run after it would be rejected because of what it writes
  */
-export const useDryRun = ({ source, id, last }: ActTarget, draft: ActDraft): DryRunState => {
+export const useDryRun = (
+  { source, id, last }: ActTarget,
+  draft: ActDraft,
+  isSending: boolean,
+): DryRunState => {
   const [state, setState] = useState<DryRunState>({ preview: undefined, problem: undefined, isBusy: true })
   const isReady = lackOf(draft) === undefined
   const isFork = draft.act === 'fork'
   const body = { ...commandOf(draft), ...(isFork ? {} : { after: last }) }
   useEffect(() => {
+    if (isSending) return undefined
     if (!isReady) {
       setState({ preview: undefined, problem: undefined, isBusy: false })
       return undefined
@@ -74,7 +81,7 @@ export const useDryRun = ({ source, id, last }: ActTarget, draft: ActDraft): Dry
       clearTimeout(timer)
       asking.abort()
     }
-  }, [source, id, JSON.stringify(body), isReady])
+  }, [source, id, JSON.stringify(body), isReady, isSending])
   return state
 }
 
