@@ -1,8 +1,14 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { apiPathOf } from '../../src/server/client/api-path.ts'
 import { messagesAfter, sseReader } from '../../src/server/client/sse.ts'
+import { httpSource } from '../../src/ui/source/http.ts'
 import { toThrowable, problemOf } from '../../src/ui/source/source.ts'
+import { atEnd } from '../support/at-end.ts'
 
 const stream = [
   'retry: 2000\n\n',
@@ -98,4 +104,36 @@ test('any error is a problem that can be shown', () => {
   expect(problemOf(toThrowable(problem))).toMatchObject(problem)
   expect(problemOf(new Error('broken'))).toMatchObject({ detail: 'broken', status: 0 })
   expect(problemOf('odd')).toMatchObject({ detail: 'odd' })
+})
+
+describe('a source whose token was revoked', () => {
+  test('asks to sign in again, but not for what was sent before somebody did', async () => {
+    const held: ServerResponse[] = []
+    const refuse = (response: ServerResponse): void => {
+      response.writeHead(401, { 'content-type': 'application/problem+json' })
+      response.end(JSON.stringify({ title: 'Unauthorized', detail: 'no token', status: 401 }))
+    }
+    const server = createServer((request, response) => {
+      if (request.url === '/workers') held.push(response)
+      else if (request.url === '/session') response.end('{}')
+      else refuse(response)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    atEnd(() => server.close())
+    const whys: string[] = []
+    const { port } = server.address() as AddressInfo
+    const source = httpSource({
+      base: `http://127.0.0.1:${port}`,
+      onUnauthorized: (why) => void whys.push(why),
+    })
+
+    const late = source.get(apiPathOf('/workers'))
+    await expect(source.get(apiPathOf('/conversations'))).rejects.toMatchObject({ status: 401 })
+    await source.post(apiPathOf('/session'), { token: 'another' })
+    await expect.poll(() => held.length).toBe(1)
+    held.forEach(refuse)
+    await expect(late).rejects.toMatchObject({ status: 401 })
+    expect(whys).toEqual(['no-token'])
+  })
 })

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { apiPathOf } from '../../server/client/api-path.ts'
 import type { ActPreview } from '../source/answers.ts'
 import type { SourceProblem, ApiSource } from '../source/source.ts'
@@ -54,8 +54,11 @@ export const useDryRun = (
   const isReady = lackOf(draft) === undefined
   const isFork = draft.act === 'fork'
   const body = { ...commandOf(draft), ...(isFork ? {} : { after: last }) }
+  const text = JSON.stringify(body)
+  const answered = useRef<string>(undefined)
   useEffect(() => {
-    if (isSending) return undefined
+    if (isSending || answered.current === text) return undefined
+    answered.current = undefined
     if (!isReady) {
       setState({ preview: undefined, problem: undefined, isBusy: false })
       return undefined
@@ -63,17 +66,15 @@ export const useDryRun = (
     const asking = new AbortController()
     const { signal } = asking
     setState((before) => ({ ...before, isBusy: true }))
+    const show = (found: Omit<DryRunState, 'isBusy'>): void => {
+      if (signal.aborted) return
+      answered.current = text
+      setState({ ...found, isBusy: false })
+    }
     const ask = (): void => {
       source.post(apiOf(id, '/commands', { dryRun: true }), body, { signal }).then(
-        (answer) =>
-          signal.aborted ||
-          setState({
-            preview: 'before' in answer ? answer : undefined,
-            problem: undefined,
-            isBusy: false,
-          }),
-        (error: unknown) =>
-          signal.aborted || setState({ preview: undefined, problem: problemOf(error), isBusy: false }),
+        (answer) => show({ preview: 'before' in answer ? answer : undefined, problem: undefined }),
+        (error: unknown) => show({ preview: undefined, problem: problemOf(error) }),
       )
     }
     const timer = setTimeout(ask, rest)
@@ -81,7 +82,7 @@ export const useDryRun = (
       clearTimeout(timer)
       asking.abort()
     }
-  }, [source, id, JSON.stringify(body), isReady, isSending])
+  }, [source, id, text, isReady, isSending])
   return state
 }
 

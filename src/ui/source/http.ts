@@ -35,12 +35,15 @@ const probation = 1_000
 export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {}): ApiSource => {
   let access: AccessRights | undefined
   let mayRead = false
+  /** Number of times that the user has signed in. */
+  let signIns = 0
   const refusalIn = ({ status, scope }: SourceProblem): AccessRefusal | undefined => {
     if (status === 403 && scope === 'read') return 'may-not-read'
     if (status !== 401) return undefined
     return mayRead ? 'no-longer' : 'no-token'
   }
   const ask = async (path: string, init: RequestInit): Promise<Response> => {
+    const before = signIns
     const response = await fetch(base + path, { credentials: 'same-origin', ...init }).catch(
       (error: unknown) => {
         throw isAbort(error) ? error : toThrowable(unreachable)
@@ -49,11 +52,13 @@ export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {
     access = accessIn(response) ?? access
     if (response.ok) {
       if (init.method === undefined) mayRead = true
+      if (path === '/session' && init.method === 'POST') signIns++
       return response
     }
     const problem = await problemIn(response)
     const why = refusalIn(problem)
-    if (why !== undefined) onUnauthorized?.(why)
+    // A request that was sent with the token of before says nothing about the new one.
+    if (why !== undefined && before === signIns) onUnauthorized?.(why)
     throw toThrowable(problem)
   }
   const json = async <T>(response: Promise<Response>): Promise<T> => (await (await response).json()) as T
