@@ -2,53 +2,74 @@ import { text as textFrom } from 'node:stream/consumers'
 import { isError, type PalimpsestError } from '../api/errors.ts'
 import type { Store } from '../api/promises.ts'
 import { isFields } from '../events/json.ts'
+import { pause } from '../result/timers.ts'
 import { sessionConversation, type SessionKey } from './session-keys.ts'
 import { linesIn, type SessionEntry } from './session-lines.ts'
 
 /** Imports transcripts that the store keeps, so that their conversations show what was added to them. */
 export interface SessionProjections {
-  /** Imports a transcript in the background. What is added during an import is imported by one more. */
+  /** Imports a transcript in the background, one transcript at a time. What is added during an import is imported by one more. */
   readonly add: (key: SessionKey) => void
   /** Waits until everything added so far is imported, or has failed. */
   readonly settled: () => Promise<void>
 }
 
+interface Waiting {
+  readonly key: SessionKey
+  /** True to import the last reply, too, although more of it may come. */
+  readonly isWhole: boolean
+}
+
+/**
+ * Length of the pause after an import, as a multiple of the import's own time. An import reads the whole transcript, so without pauses
+ * the imports of long transcripts would take most of the process's time.
+ */
+const restFactor = 4
+
 export const createSessionProjections = (
   store: Store,
   onProblem: (error: PalimpsestError, conversation: string) => void,
 ): SessionProjections => {
-  const running = new Map<string, Promise<void>>()
-  const waiting = new Set<string>()
+  const waiting = new Map<string, Waiting>()
   /** Transcripts whose last reply is not imported yet, because more of it may come. */
   const open = new Map<string, SessionKey>()
-  const importAll = async (id: string, key: SessionKey, isWhole: boolean): Promise<void> => {
-    while (waiting.delete(id))
-      try {
-        const isOpen = await importTranscript(store, id, key, isWhole)
-        if (isOpen) open.set(id, key)
-        else open.delete(id)
-      } catch (error) {
-        if (!isError(error)) throw error
-        if (!isWithoutMessages(error)) onProblem(error, id)
+  let running: Promise<void> | undefined
+  let rest = new AbortController()
+  const importNext = async (id: string, { key, isWhole }: Waiting): Promise<void> => {
+    try {
+      const isOpen = await importTranscript(store, id, key, isWhole)
+      if (isOpen) open.set(id, key)
+      else open.delete(id)
+    } catch (error) {
+      if (!isError(error)) throw error
+      if (!isWithoutMessages(error)) onProblem(error, id)
+    }
+  }
+  const importAll = async (): Promise<void> => {
+    try {
+      for (const [id, next] of waiting) {
+        waiting.delete(id)
+        const begun = performance.now()
+        await importNext(id, next)
+        await pause(restFactor * (performance.now() - begun), rest.signal)
       }
+    } finally {
+      running = undefined
+    }
   }
   const add = (key: SessionKey, isWhole = false): void => {
-    const id = sessionConversation(key)
-    waiting.add(id)
-    if (running.has(id)) return
-    const imported = importAll(id, key, isWhole).finally(() => running.delete(id))
-    running.set(id, imported)
-  }
-  const drain = async (): Promise<void> => {
-    while (running.size > 0) await Promise.all(running.values())
+    waiting.set(sessionConversation(key), { key, isWhole })
+    running ??= importAll()
   }
   return {
     add,
     settled: async () => {
-      await drain()
+      rest.abort()
+      await running
       for (const key of open.values()) add(key, true)
       open.clear()
-      await drain()
+      await running
+      rest = new AbortController()
     },
   }
 }
