@@ -64,6 +64,21 @@ describe('the facts about a conversation', () => {
     expect(await store.catalogue.overview('a', { buckets: 2 })).toMatchObject({ failed: [0, 1] })
   })
 
+  test('count retries in the parts of an overview as the outline lists them', async () => {
+    const store = await opened()
+    const chat = store.conversation('a')
+    const call = (id: string) => ({ type: 'tool_use', id, name: 'run', input: {} }) as const
+    const failed = { type: 'tool_result', tool_use_id: 't', content: 'No such file', is_error: true } as const
+    await chat.append([
+      says('Run it.'),
+      { role: 'assistant', content: [call('t')] },
+      { role: 'user', content: [failed] },
+      { role: 'assistant', content: [call('u')] },
+    ])
+    expect(await store.catalogue.outline('a')).toMatchObject({ retries: [3] })
+    expect(await store.catalogue.overview('a', { buckets: 2 })).toMatchObject({ retries: [0, 1] })
+  })
+
   test('say what each conversation does', async () => {
     const pay = { type: 'tool_use', id: 'pay', name: 'pay', input: { euros: 5 } } as const
     const { store, chat, turn } = await scene([{ content: [pay] }, yes])
