@@ -29,7 +29,7 @@ export type ListOrder = 'activity' | 'begun' | 'tokens' | 'id' | 'updated' | 'ne
 
 /** Conditions and order of a list of conversations. */
 export interface ConversationFilter {
-  /** Text to find in the id, the title, or any content of the conversation. */
+  /** Text to find in the id, the title, or any content of the conversation, except events that a fork inherits. */
   readonly q?: string | undefined
   /** Traits that the conversation must all have. */
   readonly has?: readonly Trait[] | undefined
