@@ -139,8 +139,7 @@ export const take = (
 }
 
 /**
- * Reports whether an imported event tells nothing of when it happened: events of a session without times have the time of their import,
- * all the same one.
+ * Reports whether an imported event does not say when it happened: all events of a session without times have the time of their import.
  */
 const isUntimed = ({ time }: ConversationRow, { metadata }: ConversationEvent): boolean =>
   metadata.actor.kind === 'import' && (time === '' || time === metadata.time)

@@ -74,7 +74,7 @@ const Steps = ({ sight, reveal }: Pick<BarOfViewProps, 'sight' | 'reveal'>) => {
     isWhole ? own.length : Math.max(own.length, all?.reduce((sum, some) => sum + some, 0) ?? 0)
   const markers = outline.markers.map(({ position }) => position)
   const current = view.sel ?? at
-  // A marker has its own sign; several have that of condensing, unless all were truncated.
+  // A marker has its own sign; several have the sign of condensing, unless all were truncated.
   const kinds = outline.markers.filter(({ position }) => position === current)
   const isCut = (kinds.length > 0 ? kinds : outline.markers).every(({ kind }) => kind === 'truncated')
   const sign = isCut && markers.length > 0 ? 'truncated' : 'condensed'
