@@ -33,15 +33,19 @@ export const withIndex = (sources: Sources): Sources['infos'] =>
     const { sort, ids, facts } = checked
     if (ids !== undefined) return yield* sources.infos(checked)
     const needsIndex = sort === 'activity' || sort === 'tokens' || facts || hasConditions(checked)
-    if (needsIndex) return yield* fromIndex(sources, checked)
-    if (sort === undefined) return yield* sources.infos(checked)
-    return yield* sources.isKept ? asNamed(sources, checked) : sources.infos(checked)
+    const isNamed = sort !== undefined && sources.isKept
+    if (!needsIndex && !isNamed) return yield* sources.infos(checked)
+    // Page by page up to here: passing each conversation on takes as long as making it.
+    for await (const page of needsIndex ? fromIndex(sources, checked) : asNamed(sources, checked))
+      for (const info of page) yield info
   }
+
+type InfoPages = AsyncGenerator<readonly ConversationInfo[], void>
 
 async function* fromIndex(
   sources: Sources,
   { sort: order = 'begun', facts = false, ...filter }: ListOptions,
-): AsyncGenerator<ConversationInfo, void> {
+): InfoPages {
   const { infos, catalogue } = sources
   const { beginning } = filter
   const seen = new Set<string>()
@@ -52,17 +56,17 @@ async function* fromIndex(
     isComplete &&= page.isComplete
     const ids = page.items.map(({ id }) => id)
     for (const id of ids) seen.add(id)
-    yield* lookedUp(sources, page.items, page.isComplete)
+    yield await lookedUp(sources, page.items, page.isComplete)
     cursor = page.next
   }
   if (isComplete || hasConditions(filter)) return
-  for await (const info of infos({ beginning })) if (!seen.has(info.id)) yield info
+  for await (const info of infos({ beginning })) if (!seen.has(info.id)) yield [info]
 }
 
 /**
  * Lists conversations in the store's order, with details from the index. Once the index proves incomplete, it is not consulted again.
  */
-async function* asNamed(sources: Sources, options: ListOptions): AsyncGenerator<ConversationInfo, void> {
+async function* asNamed(sources: Sources, options: ListOptions): InfoPages {
   let isComplete = true
   for await (const page of sources.pages(options)) {
     const ids = page.map(({ id }) => id)
@@ -70,10 +74,10 @@ async function* asNamed(sources: Sources, options: ListOptions): AsyncGenerator<
       ? await orThrow(sources.catalogue.infosOf(ids)())
       : undefined
     isComplete &&= known?.isComplete === true
-    if (!known || !isComplete) yield* sources.infos({ ids })
+    if (!known || !isComplete) for await (const info of sources.infos({ ids })) yield [info]
     else {
       const items = new Map(known.items.map((item) => [item.id, item]))
-      yield* lookedUp(
+      yield await lookedUp(
         sources,
         ids.map((id) => items.get(id) ?? { id }),
         true,
@@ -83,21 +87,22 @@ async function* asNamed(sources: Sources, options: ListOptions): AsyncGenerator<
 }
 
 /**
- * Yields conversations in the given order. If the information in the index is not current or is missing, reads it from the store. Omits
- * missing conversations.
+ * Returns conversations in the given order. If the information in the index is not current or is missing, reads it from the store.
+ * Omits missing conversations.
  */
-async function* lookedUp(
+const lookedUp = async (
   { infos }: Sources,
   items: ConversationInfoPage['items'],
   isCurrent: boolean,
-): AsyncGenerator<ConversationInfo, void> {
+): Promise<readonly ConversationInfo[]> => {
   await breath()
   const unknown = items.flatMap((item) => (isCurrent && 'title' in item ? [] : [item.id]))
   const read = new Map<string, ConversationInfo>()
   if (unknown.length > 0) for await (const info of infos({ ids: unknown })) read.set(info.id, info)
-  for (const { facts, ...known } of items) {
+  return items.flatMap(({ facts, ...known }) => {
     const info = read.get(known.id) ?? (isCurrent && 'title' in known ? known : undefined)
+    if (!info) return []
     // The store may not count messages.
-    if (info) yield facts ? { ...info, ...facts, messages: info.messages ?? facts.messages } : info
-  }
+    return [facts ? { ...info, ...facts, messages: info.messages ?? facts.messages } : info]
+  })
 }

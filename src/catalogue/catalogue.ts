@@ -387,4 +387,5 @@ const noBuckets: BucketColumns = {
   markers: [],
   rewinds: [],
   failed: [],
+  retries: [],
 }

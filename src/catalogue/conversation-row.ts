@@ -134,9 +134,15 @@ export const take = (
     costs: spend(row.costs, event),
     activity: activityAfter(row.activity, event),
     attempts,
-    worked: Math.max(row.worked, at),
+    worked: isUntimed(row, event) ? row.worked : Math.max(row.worked, at),
   }
 }
+
+/**
+ * Reports whether an imported event does not say when it happened: all events of a session without times have the time of their import.
+ */
+const isUntimed = ({ time }: ConversationRow, { metadata }: ConversationEvent): boolean =>
+  metadata.actor.kind === 'import' && (time === '' || time === metadata.time)
 
 const messageFlags = (meter: TokenMeter, message: MessageTokens | undefined): number => {
   if (!message) return 0

@@ -11,7 +11,7 @@ import { cursorOf, cursorText } from './cursor.ts'
 import type { Feed } from './feed.ts'
 import { curveOf } from './outline.ts'
 import { createPatience } from './patience.ts'
-import { rowOf } from './rows.ts'
+import { rowColumns, rowsFrom } from './rows.ts'
 import { textIn } from './search.ts'
 import { isSearchable } from './texts.ts'
 import type { ConversationRow } from './conversation-row.ts'
@@ -29,7 +29,7 @@ export type ListOrder = 'activity' | 'begun' | 'tokens' | 'id' | 'updated' | 'ne
 
 /** Conditions and order of a list of conversations. */
 export interface ConversationFilter {
-  /** Text to find in the id, the title, or any content of the conversation. */
+  /** Text to find in the id, the title, or any content of the conversation, except events that a fork inherits. */
   readonly q?: string | undefined
   /** Traits that the conversation must all have. */
   readonly has?: readonly Trait[] | undefined
@@ -198,12 +198,7 @@ export async function* listInfos(
 /** Returns the information on the given conversations that are in the index, in no particular order. */
 export const infosOf = (feed: Feed, ids: readonly string[]): ConversationInfoPage['items'] =>
   feed.read((_, { db }) =>
-    infosIn(
-      db,
-      selected(db, '*', [['id IN (SELECT value FROM json_each(?))', JSON.stringify(ids)]]).flatMap(
-        (row) => rowOf(row) ?? [],
-      ),
-    ),
+    infosIn(db, rowsWhere(db, [['id IN (SELECT value FROM json_each(?))', JSON.stringify(ids)]])),
   )
 
 const infosIn = (
@@ -364,17 +359,29 @@ const recordOf = <K extends string>(
 
 type Condition = readonly [sql: string, ...given: readonly SQLInputValue[]]
 
-const selected = (db: DatabaseSync, what: string, conditions: readonly Condition[], end = '') => {
-  const where = conditions.length > 0 ? `WHERE ${conditions.map(([sql]) => sql).join(' AND ')}` : ''
-  return db
-    .prepare(`SELECT ${what} FROM threads ${where} ${end}`)
-    .all(...conditions.flatMap(([, ...given]) => given))
-}
+const conditionSql = (conditions: readonly Condition[]): string =>
+  conditions.length > 0 ? `WHERE ${conditions.map(([sql]) => sql).join(' AND ')}` : ''
+
+const valuesIn = (conditions: readonly Condition[]): readonly SQLInputValue[] =>
+  conditions.flatMap(([, ...given]) => given)
+
+const rowsWhere = (
+  db: DatabaseSync,
+  conditions: readonly Condition[],
+  end = '',
+): readonly ConversationRow[] =>
+  rowsFrom(db.prepare(`SELECT ${rowColumns} FROM threads ${conditionSql(conditions)} ${end}`))(
+    ...valuesIn(conditions),
+  )
 
 const countOf = (db: DatabaseSync, filter: ConversationFilter): number => countWhere(db, conditionsOf(filter))
 
 const countWhere = (db: DatabaseSync, conditions: readonly Condition[]): number =>
-  Number(selected(db, 'count(*) AS count', conditions)[0]?.['count'])
+  Number(
+    db
+      .prepare(`SELECT count(*) AS count FROM threads ${conditionSql(conditions)}`)
+      .get(...valuesIn(conditions))?.['count'],
+  )
 
 /** Returns the numbers of the first and last recorded moves. */
 const movesIn = (db: DatabaseSync): { readonly first: number; readonly last: number } => {
@@ -444,5 +451,5 @@ const rowsOf = (
       fold(filter.q ?? ''),
     ])
   const end = `ORDER BY ${key} ${direction}, n ${direction} LIMIT ${limit}`
-  return selected(db, '*', conditions, end).flatMap((row) => rowOf(row) ?? [])
+  return rowsWhere(db, conditions, end)
 }

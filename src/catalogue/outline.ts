@@ -140,11 +140,12 @@ export const createBucketTaker = (
   const first = Array.from({ length: buckets }, (_, bucket) => Math.ceil((bucket * count) / buckets))
   const min = first.map(() => Infinity)
   const zeros = (): number[] => first.map(() => 0)
-  const [max, markers, rewinds, failed] = [zeros(), zeros(), zeros(), zeros()]
+  const [max, markers, rewinds] = [zeros(), zeros(), zeros()]
+  const [failed, retries] = [zeros(), zeros()]
   const kinds: Partial<Record<EventKind, number[]>> = {}
   let bucket = 0
 
-  const takeEvent = (position: number, tokens: number, kind: EventKind, isFailed: boolean): void => {
+  const takeEvent = (position: number, tokens: number, kind: EventKind, marked: number): void => {
     while (position >= (first[bucket + 1] ?? Infinity)) bucket++
     if (tokens < (min[bucket] ?? 0)) min[bucket] = tokens
     if (tokens > (max[bucket] ?? 0)) max[bucket] = tokens
@@ -152,7 +153,8 @@ export const createBucketTaker = (
     ofKind[bucket] = (ofKind[bucket] ?? 0) + 1
     if (kind === 'C' || kind === 'T') markers[bucket] = (markers[bucket] ?? 0) + 1
     if (kind === 'W') rewinds[bucket] = (rewinds[bucket] ?? 0) + 1
-    if (isFailed) failed[bucket] = (failed[bucket] ?? 0) + 1
+    if ((marked & flags.failed) > 0) failed[bucket] = (failed[bucket] ?? 0) + 1
+    if ((marked & flags.retry) > 0) retries[bucket] = (retries[bucket] ?? 0) + 1
   }
   return {
     read: (_, rows, thread, begin, end) => stretchesOf(rows, thread, begin, end),
@@ -161,9 +163,9 @@ export const createBucketTaker = (
         for (const { start, columns } of chunks)
           for (const [index, tokens] of columns.tokens.entries())
             if (start + index >= begin && start + index <= last)
-              takeEvent(start + index, tokens, columns.kindAt(index), columns.isFailedAt(index))
+              takeEvent(start + index, tokens, columns.kindAt(index), columns.flags[index] ?? 0)
     },
-    taken: () => ({ buckets, first, min, max, kinds, markers, rewinds, failed }),
+    taken: () => ({ buckets, first, min, max, kinds, markers, rewinds, failed, retries }),
   }
 }
 

@@ -151,6 +151,18 @@ const pagesInWal = (path: string, most = Infinity): readonly (readonly [page: nu
   return pages
 }
 
+/** Checksums that were read last, and the file that they were read from. They are read for each block of pages that is compared. */
+let lastRead: { readonly file: string; readonly sums: Uint32Array | undefined } | undefined
+
+/** Returns the checksums, or undefined if their file is missing or itself damaged. Reads them only if the file was replaced. */
+const knownSums = (path: string): Uint32Array | undefined => {
+  const found = statSync(sumsOf(path), { bigint: true, throwIfNoEntry: false })
+  if (!found) return undefined
+  const file = [found.dev, found.ino, found.size, found.mtimeNs].join()
+  if (lastRead?.file !== file) lastRead = { file, sums: readSums(path) }
+  return lastRead.sums
+}
+
 /** Reads the checksums; returns undefined if their file is missing or itself damaged. */
 const readSums = (path: string): Uint32Array | undefined => {
   const bytes = bytesOf(sumsOf(path))
@@ -186,15 +198,14 @@ interface Compared {
 
 /** Compares pages, and compares them again if they differ, because another process may have been moving pages at that moment. */
 const compare = (file: number, path: string, first: number): Compared => {
-  const compared = compareOnce(file, path, first)
-  return compared.isWhole ? compared : compareOnce(file, path, first)
+  const compared = compareOnce(file, path, first, knownSums(path))
+  return compared.isWhole ? compared : compareOnce(file, path, first, readSums(path))
 }
 
 /** Pages that are being compared. One buffer for all, because new memory takes as long as the read. */
 const block = Buffer.allocUnsafeSlow(atOnce * pageSize)
 
-const compareOnce = (file: number, path: string, first: number): Compared => {
-  const sums = readSums(path)
+const compareOnce = (file: number, path: string, first: number, sums: Uint32Array | undefined): Compared => {
   const pages = Math.ceil(fstatSync(file).size / pageSize)
   // A new file contains at most its first page; everything else is still in the WAL.
   if (!sums) return { isWhole: pages <= 1, next: 0 }

@@ -121,6 +121,5 @@ export const statusOf = ({ waits = [], isParked, hasFailed, isHeld, isDue }: Sta
 }
 
 /** Returns the names of the tools whose calls wait for an approval, each once. */
-export const toolsWaiting = ({ calls = [], waits = [] }: StatusActivity): readonly string[] => [
-  ...new Set(calls.flatMap(([id, tool]) => (waits.includes(id) ? [tool] : []))),
-]
+export const toolsWaiting = ({ calls = [], waits = [] }: StatusActivity): readonly string[] =>
+  waits.length === 0 ? [] : [...new Set(calls.flatMap(([id, tool]) => (waits.includes(id) ? [tool] : [])))]

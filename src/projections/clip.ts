@@ -110,14 +110,20 @@ const clipping = (most: number) => {
 const shortened = (value: unknown, most: number, isInput: boolean): unknown => {
   if (typeof value === 'string') return beginning(value, most)
   if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).map(([key, inner]: [string, unknown]) => {
-    const isKept = !isInput && identifying.has(key)
-    return [key, inner, isKept ? inner : shortened(inner, most, isInput)] as const
-  })
-  if (entries.every(([, inner, short]) => inner === short)) return value
-  return Array.isArray(value)
-    ? entries.map(([, , short]) => short)
-    : Object.fromEntries(entries.map(([key, , short]) => [key, short]))
+  if (Array.isArray(value)) {
+    const short = value.map((inner: unknown) => shortened(inner, most, isInput))
+    return short.every((inner, index) => inner === value[index]) ? value : short
+  }
+  // Collects the changes only: an input may have a million fields.
+  const changes: [string, unknown][] = []
+  for (const key in value) {
+    if (!isInput && identifying.has(key)) continue
+    const inner: unknown = value[key as keyof typeof value]
+    const short = shortened(inner, most, isInput)
+    if (short !== inner) changes.push([key, short])
+  }
+  // Fields keep their order. A field may be called __proto__.
+  return changes.length === 0 ? value : Object.fromEntries([...Object.entries(value), ...changes])
 }
 
 const beginning = (text: string, most: number): string => {

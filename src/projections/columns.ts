@@ -100,4 +100,6 @@ export interface BucketColumns {
   readonly rewinds: readonly number[]
   /** Number of events in each part that record an error. */
   readonly failed: readonly number[]
+  /** Number of replies in each part that repeat a tool call that failed. */
+  readonly retries: readonly number[]
 }

@@ -64,6 +64,42 @@ describe('the facts about a conversation', () => {
     expect(await store.catalogue.overview('a', { buckets: 2 })).toMatchObject({ failed: [0, 1] })
   })
 
+  test('count retries in the parts of an overview as the outline lists them', async () => {
+    const store = await opened()
+    const chat = store.conversation('a')
+    const call = (id: string) => ({ type: 'tool_use', id, name: 'run', input: {} }) as const
+    const failed = { type: 'tool_result', tool_use_id: 't', content: 'No such file', is_error: true } as const
+    await chat.append([
+      says('Run it.'),
+      { role: 'assistant', content: [call('t')] },
+      { role: 'user', content: [failed] },
+      { role: 'assistant', content: [call('u')] },
+    ])
+    expect(await store.catalogue.outline('a')).toMatchObject({ retries: [3] })
+    expect(await store.catalogue.overview('a', { buckets: 2 })).toMatchObject({ retries: [0, 1] })
+  })
+
+  test('say that a session is worked on if its events have times, not because it was imported just now', async () => {
+    const store = await opened()
+    const session = (sessionId: string, times: readonly (string | undefined)[]): string =>
+      times
+        .map((timestamp, n) => {
+          const message = { role: 'user', content: `Say ${n}.` }
+          const parentUuid = n === 0 ? null : `${sessionId}-${n - 1}`
+          const uuid = `${sessionId}-${n}`
+          return JSON.stringify({ type: 'user', uuid, parentUuid, sessionId, message, timestamp })
+        })
+        .join('\n')
+    const ago = (ms: number): string => new Date(Date.now() - ms).toISOString()
+    const without = session('without', [undefined, undefined])
+    const { conversations } = await store.importSession({ file: 'a.jsonl', text: without })
+    const live = await store.importSession({ file: 'b.jsonl', text: session('live', [ago(1_000), ago(1)]) })
+    const statuses = [conversations[0], live.conversations[0]].map((one) =>
+      store.catalogue.about(one?.id ?? ''),
+    )
+    expect(await Promise.all(statuses)).toMatchObject([{ status: 'idle' }, { status: 'working' }])
+  })
+
   test('say what each conversation does', async () => {
     const pay = { type: 'tool_use', id: 'pay', name: 'pay', input: { euros: 5 } } as const
     const { store, chat, turn } = await scene([{ content: [pay] }, yes])

@@ -96,6 +96,7 @@ describe('a step', () => {
       markers: [],
       rewinds: [0, 2, 0],
       failed: [],
+      retries: [],
     }
     expect([0, 100, 101, 250].map((from) => mayRewindBefore(from, long))).toEqual([false, false, true, true])
     expect([mayRewindBefore(0, undefined), mayRewindBefore(1, undefined)]).toEqual([false, true])

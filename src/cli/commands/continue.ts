@@ -76,7 +76,7 @@ Examples:
     })
 }
 
-/** Installs a session for a client; with `--dry-run`, only says what it would do and returns undefined. */
+/** Installs a session for a client; with `--dry-run`, only announces that and returns undefined. */
 const install = async (
   session: CommandSession,
   id: string,

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { gzipSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { toError } from '../../result/typed-error.ts'
 import { holder } from '../../ui/source/embedded/form.ts'
 import { builtFolder } from '../page.ts'
@@ -78,8 +79,9 @@ export async function* htmlPage(
 <noscript>This page needs JavaScript. The conversation is in it as JSON.</noscript>
 <script type="application/json" id="${holder}">${begun.done ? '' : begun.value}`
   yield* json
+  const zipped = await promisify(gzip)(code, { level: 9 })
   yield `</script>
-<script type="text/plain" id="palimpsest-code">${gzipSync(code, { level: 9 }).toString('base64')}</script>
+<script type="text/plain" id="palimpsest-code">${zipped.toString('base64')}</script>
 <script type="module">${starter}</script>
 </body>
 </html>

@@ -69,6 +69,7 @@ export const bucketsShape = z
     markers: counts.describe('Number of markers in each bucket'),
     rewinds: counts,
     failed: counts.describe('Number of events in each bucket that record an error'),
+    retries: counts.describe('Number of replies in each bucket that repeat a call that failed'),
   })
   .meta({ id: 'Buckets' })
 

@@ -24,19 +24,27 @@ export function* jsonPieces(value: unknown, isPretty: boolean, depth = 2): Gener
  * @param margin newline and indentation at the beginning of each line
  */
 function* partsOf(value: unknown, isPretty: boolean, depth: number, margin: string): Generator<string> {
-  if (depth === 0 || !isPlain(value)) {
-    const json = JSON.stringify(value, undefined, isPretty ? 2 : undefined)
+  const isWhole = (each: unknown, left: number): boolean => left === 0 || !isPlain(each)
+  const textOf = (each: unknown, before: string): string => {
+    const json = JSON.stringify(each, undefined, isPretty ? 2 : undefined)
     // A line end in a string is written as \n, so every actual line end is between values.
-    return yield isPretty && margin.length > 1 ? json.replaceAll('\n', margin) : json
+    return isPretty && before.length > 1 ? json.replaceAll('\n', before) : json
   }
+  if (isWhole(value, depth)) return yield textOf(value, margin)
   const inner = isPretty ? `${margin}  ` : ''
   const isArray = Array.isArray(value)
   let separator = isArray ? '[' : '{'
-  for (const [name, each] of Object.entries(value)) {
+  // No entries: an array may have a million items.
+  for (const key of isArray ? value.keys() : Object.keys(Object(value))) {
+    const each: unknown = Reflect.get(Object(value), key)
     if (!isArray && isLeftOut(each)) continue
-    yield separator + inner
-    if (!isArray) yield JSON.stringify(name) + (isPretty ? ': ' : ':')
-    yield* partsOf(isLeftOut(each) ? null : each, isPretty, depth - 1, inner)
+    const name = isArray ? '' : JSON.stringify(key) + (isPretty ? ': ' : ':')
+    const part = isLeftOut(each) ? null : each
+    if (isWhole(part, depth - 1)) yield separator + inner + name + textOf(part, inner)
+    else {
+      yield separator + inner + name
+      yield* partsOf(part, isPretty, depth - 1, inner)
+    }
     separator = ','
   }
   if (separator === ',') yield (isPretty ? margin : '') + (isArray ? ']' : '}')

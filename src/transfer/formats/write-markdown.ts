@@ -1,7 +1,8 @@
 import { type Block, isBlock, isWellShaped } from '../../events/blocks.ts'
 import { type ConversationEvent, type Message, otherFieldsOf } from '../../events/events.ts'
 import { itemIn } from '../../projections/effective.ts'
-import { type Entry, full } from '../../projections/full.ts'
+import { type Entry, fullInSlices } from '../../projections/full.ts'
+import { inBreaths } from '../../store/breath.ts'
 import { withStubs } from '../disclosure/withheld.ts'
 import { type ExportOptions, type FormatExporter, leaveAsIs } from './exporter.ts'
 import type { ReadableConversation } from './readable-conversation.ts'
@@ -21,7 +22,7 @@ async function* pieces(
   const chat = withStubs(whole, withheld)
   const log: ConversationEvent[] = []
   for await (const event of chat.events({ to: at })) log.push(withoutContent(event))
-  const entries = full(log, { at, abandoned: true })
+  const entries = await inBreaths(fullInSlices(log, { at, abandoned: true }))
   const fork = log.findLast((event) => event.type === 'Forked')
   log.length = 0
   yield markdownHead(chat.id, entries, fork).join('\n\n')

@@ -1,4 +1,5 @@
 import { TextSwitch } from '../blocks/text-switch.tsx'
+import { Glyph } from '../head/glyphs.tsx'
 import { NotIndexed, Stopped } from '../states.tsx'
 import { perform } from '../use-keys.ts'
 import type { Pane, ConversationViewState } from '../url.ts'
@@ -73,19 +74,14 @@ const Steps = ({ sight, reveal }: Pick<BarOfViewProps, 'sight' | 'reveal'>) => {
     isWhole ? own.length : Math.max(own.length, all?.reduce((sum, some) => sum + some, 0) ?? 0)
   const markers = outline.markers.map(({ position }) => position)
   const current = view.sel ?? at
+  // A marker has its own sign; several have the sign of condensing, unless all were truncated.
+  const kinds = outline.markers.filter(({ position }) => position === current)
+  const isCut = (kinds.length > 0 ? kinds : outline.markers).every(({ kind }) => kind === 'truncated')
+  const sign = isCut && markers.length > 0 ? 'truncated' : 'condensed'
   const parts = [
-    [
-      'Marker',
-      '▼',
-      'condensed',
-      markers,
-      totalIn(markers, overview?.markers),
-      'previousMarker',
-      'nextMarker',
-    ],
+    ['Marker', sign, markers, totalIn(markers, overview?.markers), 'previousMarker', 'nextMarker'],
     [
       'Error',
-      '✕',
       'error',
       outline.failed,
       totalIn(outline.failed, overview?.failed),
@@ -95,7 +91,7 @@ const Steps = ({ sight, reveal }: Pick<BarOfViewProps, 'sight' | 'reveal'>) => {
   ] as const
   return (
     <div class="steps">
-      {parts.map(([name, glyph, tone, own, total, previous, next]) => {
+      {parts.map(([name, tone, own, total, previous, next]) => {
         if (total === 0) return null
         const nth = isWhole ? own.indexOf(current) + 1 : 0
         const [first] = own
@@ -114,9 +110,7 @@ const Steps = ({ sight, reveal }: Pick<BarOfViewProps, 'sight' | 'reveal'>) => {
               title={`go to the first ${name.toLowerCase()}`}
               onClick={() => (isWhole && first !== undefined ? reveal(first) : perform(previous))}
             >
-              <span class="glyph" aria-hidden="true">
-                {glyph}
-              </span>{' '}
+              <Glyph name={tone} />{' '}
               {nth > 0 ? `${name} ${number(nth)} of ${number(total)}` : count(total, name.toLowerCase())}
             </button>
             <button type="button" aria-label={`next ${name.toLowerCase()}`} onClick={() => perform(next)}>

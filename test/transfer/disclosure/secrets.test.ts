@@ -36,7 +36,7 @@ test('a secret is found in any text of a value, and shown by its first character
 })
 
 test('a secret is found wherever a long text is cut', async () => {
-  const window = 256 * 1024
+  const window = 64 * 1024
   for (const before of [window - 20, window - 1, 2 * window - 16 * 1024 - 20])
     expect(await scan(`${'word '.repeat(before / 5)} ${token} ${'word '.repeat(1_000)}`)).toHaveLength(1)
 })

@@ -10,10 +10,13 @@ const [lane, gap, curve] = [8, 2, 26]
 /** Minimum width, in CSS pixels, of the frame around the part shown in the ribbon. */
 const least = 4
 
-/** Letters of the kinds whose events are counted in each lane, from the top; `failed` counts the events that record an error. */
+/**
+ * Letters of the kinds whose events are counted in each lane, from the top; `failed` counts the events that record an error, `retries`
+ * the replies that repeat a call that failed.
+ */
 const lanes = [
   { letters: ['C', 'T'], ink: 'condensed' },
-  { letters: ['failed'], ink: 'error' },
+  { letters: ['failed', 'retries'], ink: 'error' },
   { letters: ['u'], ink: 'user' },
   { letters: ['a'], ink: 'assistant' },
   { letters: ['c'], ink: 'call' },
@@ -21,13 +24,15 @@ const lanes = [
   { letters: ['W', 'R'], ink: 'rewound' },
 ] as const satisfies readonly { readonly letters: readonly string[]; readonly ink: Ink }[]
 /** Colours of the second kind of a lane, which is drawn above the first. */
-const seconds: Readonly<Record<string, Ink>> = { T: 'truncated', R: 'restored' }
+const seconds: Readonly<Record<string, Ink>> = { T: 'truncated', R: 'restored', retries: 'call' }
 
 const shownIn = (overview: OverviewResponse) =>
   lanes.filter(({ letters }) => letters.some((letter) => countsOf(overview, letter).some((one) => one > 0)))
 
-const countsOf = ({ first, kinds, failed }: OverviewResponse, letter: string): readonly number[] =>
-  letter === 'failed' ? failed : (kinds[letter] ?? first.map(() => 0))
+const countsOf = (overview: OverviewResponse, letter: string): readonly number[] =>
+  letter === 'failed' || letter === 'retries'
+    ? overview[letter]
+    : (overview.kinds[letter] ?? overview.first.map(() => 0))
 
 interface OverviewProps {
   readonly overview: OverviewResponse
@@ -107,8 +112,11 @@ const partWords = (overview: OverviewResponse, last: number, bucket: number): st
     .flatMap(({ letters }) => [...letters])
     .flatMap((letter) => {
       const of = countsOf(overview, letter)[bucket] ?? 0
-      const name = letter === 'failed' ? letter : kindNames[letter]
-      return of === 0 ? [] : [letter === 'c' || letter === 'r' ? count(of, name) : `${number(of)} ${name}`]
+      if (of === 0) return []
+      if (letter === 'failed') return [`${number(of)} ${letter}`]
+      if (letter === 'retries') return [count(of, 'retry', letter)]
+      const name = kindNames[letter]
+      return [letter === 'c' || letter === 'r' ? count(of, name) : `${number(of)} ${name}`]
     })
   return `${number(from)}–${number((first[bucket + 1] ?? last + 1) - 1)}: ${counted.join(', ')}`
 }

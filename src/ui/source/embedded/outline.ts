@@ -54,10 +54,11 @@ export const outlineOf = ({ events, tokens }: EmbeddedFile, from: number, to: nu
 
 /**
  * Returns an overview of the conversation in at most `most` buckets, each with its lowest and highest tokens and its numbers of events of
- * each kind, of markers and of rewinds.
+ * each kind, of markers, rewinds, errors and retries.
  */
 export const overviewOf = ({ events, tokens }: EmbeddedFile, most: number) => {
   const buckets = Math.min(most, events.length)
+  const retries = retriesIn(events)
   const first = Array.from({ length: buckets }, (_, bucket) => Math.ceil((bucket * events.length) / buckets))
   const parts = first.map((from, bucket) => ({
     events: events.slice(from, first[bucket + 1]),
@@ -79,5 +80,9 @@ export const overviewOf = ({ events, tokens }: EmbeddedFile, most: number) => {
     markers: parts.map((part) => markersIn(part.events).length),
     rewinds: parts.map((part) => rewindsIn(part.events).length),
     failed: parts.map((part) => failedIn(part.events).length),
+    retries: first.map((from, bucket) => {
+      const end = first[bucket + 1] ?? events.length
+      return retries.filter((position) => position >= from && position < end).length
+    }),
   }
 }
