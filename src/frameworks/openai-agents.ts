@@ -3,7 +3,6 @@
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import canonicalize from 'canonicalize'
-import { isLeft } from 'fp-ts/lib/Either.js'
 import type {
   AgentInputItem,
   Session,
@@ -12,12 +11,13 @@ import type {
 } from '@openai/agents-core'
 import { isError } from '../api/errors.ts'
 import type { Conversation, Store } from '../api/promises.ts'
+import { inOrder } from '../conversation/writing/in-order.ts'
 import { invalidInput } from '../events/errors.ts'
 import { START } from '../events/events.ts'
-import { copyJson } from '../events/json.ts'
 import { toError } from '../result/typed-error.ts'
 import { itemsOf, messageOf } from './agent-items.ts'
 import { type MessageHistory, readHistory, replaceMessages } from './message-history.ts'
+import { jsonOf, untilCurrent } from './shared-chats.ts'
 
 /** A conversation as a session of the Agents SDK, with all that the SDK lets a session offer besides. */
 export interface AgentsSession extends Session {
@@ -61,9 +61,9 @@ interface ItemHistory extends MessageHistory {
 export const agentsSession = (store: Store, id: string): AgentsSession => {
   const chat = store.conversation(id)
   const transactions = transactionLog(chat)
-  const inOrder = createQueue()
+  const oneByOne = inOrder()
   const change = <A>(run: (history: ItemHistory) => Promise<A>): Promise<A> =>
-    inOrder(() => changed(chat, run))
+    oneByOne(id, () => untilCurrent('StaleContext', async () => run(await historyOf(chat))))
   return {
     getSessionId: async () => id,
     getItems: async (limit = Infinity) => {
@@ -72,7 +72,7 @@ export const agentsSession = (store: Store, id: string): AgentsSession => {
     },
     addItems: async (items) => {
       const messages = jsonOf(items, 'items').map(messageOf)
-      if (messages.length > 0) await inOrder(() => chat.append(messages))
+      if (messages.length > 0) await oneByOne(id, () => chat.append(messages))
     },
     popItem: () =>
       change(async (history) => {
@@ -179,26 +179,6 @@ const commonEnd = (items: readonly PlacedItem[], others: readonly AgentInputItem
   return kept
 }
 
-/** Creates a function that runs tasks one after the other. */
-const createQueue = () => {
-  let before: Promise<unknown> = Promise.resolve()
-  return <A>(task: () => Promise<A>): Promise<A> => {
-    const running = before.then(task, task)
-    before = running
-    return running
-  }
-}
-
-/** Runs a change of the history as it is now, and again if another process wrote in the meantime. */
-const changed = async <A>(chat: Conversation, change: (history: ItemHistory) => Promise<A>): Promise<A> => {
-  for (let attempt = 1; ; attempt += 1)
-    try {
-      return await change(await historyOf(chat))
-    } catch (error) {
-      if (attempt === 100 || !isError(error, 'StaleContext')) throw error
-    }
-}
-
 const replaceCall = (
   items: readonly AgentInputItem[],
   { callId, replacement }: SessionHistoryMutation,
@@ -249,9 +229,3 @@ const transactionLog = (chat: Conversation) => {
 }
 
 const digestOf = (value: unknown): string => hash('sha256', canonicalize(value) ?? '')
-
-const jsonOf = <A>(value: A, name: string): A => {
-  const copied = copyJson({ [name]: value })
-  if (isLeft(copied)) throw toError(invalidInput(copied.left.path, copied.left.problem))
-  return (copied.right as Record<string, A>)[name] as A
-}

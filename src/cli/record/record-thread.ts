@@ -52,7 +52,7 @@ const recordAll = async (): Promise<void> => {
     if (message.type === 'missed') queue.miss(message.reason)
     else if (message.type === 'end') void end()
     else
-      // One after the other, so that of the calls that wait in files only one is in memory.
+      // One after the other: only one of the calls that wait in files is in memory.
       last = last
         .then(() => (message.type === 'file' ? recordFile(message.file) : queue.add(message.exchange)))
         .catch(missed)

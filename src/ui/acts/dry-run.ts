@@ -43,7 +43,7 @@ const rest = 200
  * Returns the result of a draft's dry run, which is requested 200 ms after the last change. The previous result is kept until the next
  * one arrives. For a fork, the result says only whether the server would reject it.
  *
- * @param isSending whether the command itself is on its way: a dry run after it would be rejected because of what it writes
+ * @param isSending whether the command itself is on its way: a dry run after it would be rejected because of its events
  */
 export const useDryRun = (
   { source, id, last }: ActTarget,
