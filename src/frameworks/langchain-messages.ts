@@ -35,7 +35,8 @@ export const messageOf = (given: LangChainMessage): NewMessage => {
   if (!message)
     return { role: roleOf(given), content: [unknownBlock({ type: 'langchain_message', message: given })] }
   if (isDeepStrictEqual(langChainMessageOf(message), given)) return message
-  return { ...message, ...{ item: { whole: withReferences(given, message.content) } } }
+  const whole: typeof message = { ...message, item: { whole: withReferences(given, message.content) } }
+  return whole
 }
 
 /** Converts a message to one of LangChain: the result of `messageOf` to its argument, any other message to the nearest one. */
