@@ -241,5 +241,9 @@ export const otherFieldsOf = (message: Message): Fields | undefined => {
   return undefined
 }
 
+/** Returns the fields of a message that people read: all but `item`, with which a framework makes its own message again. */
+export const readableFields = (fields: Fields = {}): readonly (readonly [name: string, value: unknown])[] =>
+  Object.entries(fields).filter(([name]) => name !== 'item')
+
 /** Returns the message of an event, with all its recorded data. `contentOf` returns the same message. */
 export const messageOf = ({ data }: Event<'MessageAppended'>): MessageAppendedData => data

@@ -1,21 +1,27 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AgentInputItem } from '@openai/agents-core'
-import { type AnyBlock, type Block, textBlock, unknownBlock } from '../events/blocks.ts'
-import type { NewMessage } from '../events/new-message.ts'
 import { isRole } from '../events/accept.ts'
+import { type AnyBlock, type Block, textBlock, unknownBlock } from '../events/blocks.ts'
 import type { Message } from '../events/events.ts'
 import { type Fields, isFields } from '../events/json.ts'
+import type { NewMessage } from '../events/new-message.ts'
+import { addressOf, imageAt } from '../transfer/formats/openai-blocks.ts'
+import { withoutReferences, withReferences } from './shared-values.ts'
+
+/** Field `item` of a message: the item of the Agents SDK, with references to the blocks of the message. */
+interface ItemField {
+  readonly agentItem: unknown
+}
 
 /**
- * Converts an item of the OpenAI Agents SDK to a message that people and other models can read. What blocks cannot say of the item stays
- * in the message's field `item`, so that `itemsOf` returns the item unchanged. An item that this would alter is kept whole, in a block of
- * type `responses_item`.
+ * Converts an item of the OpenAI Agents SDK to a message that people and other models can read. If blocks cannot say everything about
+ * the item, it is kept in the message's field `item`, too, so that `itemsOf` returns the item unchanged.
  */
 export const messageOf = (item: AgentInputItem): NewMessage => {
-  const message = readable(item)
-  return message && isDeepStrictEqual(itemsOf(message), [item])
-    ? message
-    : { role: roleOf(item), content: [kept(item)] }
+  const message: Message = { role: roleOf(item), content: blocksOf(item) ?? [kept(item)] }
+  if (isDeepStrictEqual(itemsOf(message), [item])) return message
+  const field: ItemField = { agentItem: withReferences(item, message.content) }
+  return Object.assign(message, { item: field })
 }
 
 /**
@@ -23,88 +29,43 @@ export const messageOf = (item: AgentInputItem): NewMessage => {
  * picture, document, call, result and thinking. Blocks that the Agents SDK has nothing for, such as calls of server tools, are left out.
  */
 export const itemsOf = (message: Message): readonly AgentInputItem[] => {
-  const { role, content, item: rest } = message as Message & { readonly item?: unknown }
-  const [block] = content
-  if (isFields(rest) || content.length === 1) return itemOf(role, content, block, isFields(rest) ? rest : {})
-  return content.flatMap((each) => itemOf(role, [each], each, {}))
+  const { role, content, item } = message as Message & { readonly item?: unknown }
+  const own = isFields(item) ? withoutReferences(item['agentItem'], content) : undefined
+  return (own === undefined ? content.flatMap((block) => itemOf(role, block)) : [own]) as AgentInputItem[]
 }
 
-const itemOf = (
-  role: Message['role'],
-  content: readonly AnyBlock[],
-  block: AnyBlock | undefined,
-  rest: Fields,
-): readonly AgentInputItem[] => {
-  const item = fieldsOf(role, content, block, rest)
-  return item ? [item as unknown as AgentInputItem] : []
-}
-
-const fieldsOf = (
-  role: Message['role'],
-  content: readonly AnyBlock[],
-  block: AnyBlock | undefined,
-  rest: Fields,
-): Fields | undefined => {
-  switch (block?.type) {
+const itemOf = (role: Message['role'], block: AnyBlock): readonly unknown[] => {
+  switch (block.type) {
     case 'responses_item':
-      return 'content' in rest ? said(role, content, rest) : (block['item'] as Fields)
-    case 'tool_use':
-      return {
-        type: 'function_call',
-        callId: block['id'],
-        name: block['name'],
-        arguments: JSON.stringify(block['input']),
-        ...rest,
-      }
+      return [block['item']]
+    case 'tool_use': {
+      const { id: callId, name, input } = block
+      return [{ type: 'function_call', callId, name, arguments: JSON.stringify(input) }]
+    }
     case 'tool_result':
-      return {
-        type: 'function_call_result',
-        callId: block['tool_use_id'],
-        ...rest,
-        output: outputOf(block, rest),
-      }
+      return [
+        {
+          type: 'function_call_result',
+          callId: block['tool_use_id'],
+          output: textOf(block['content']),
+        },
+      ]
     case 'thinking':
-      return {
-        type: 'reasoning',
-        content: [{ type: 'input_text', text: block['thinking'] }],
-        ...rest,
-      }
-    case 'text':
-    case undefined:
-      return said(role, content, rest)
+      return [{ type: 'reasoning', content: [{ type: 'input_text', text: block['thinking'] }] }]
+    case 'text': {
+      const { text } = block
+      return role === 'assistant'
+        ? [{ role, status: 'completed', content: [{ type: 'output_text', text }] }]
+        : [{ role, content: text }]
+    }
     case 'image':
-      return { role, content: [{ type: 'input_image', image: addressOf(block) }] }
+      return [{ role, content: [{ type: 'input_image', image: addressOf(block) }] }]
     case 'document':
-      return { role, content: [{ type: 'input_file', file: addressOf(block) }] }
+      return [{ role, content: [{ type: 'input_file', file: addressOf(block) }] }]
     default:
-      return undefined
+      return []
   }
 }
-
-/** Returns the address of a picture or a document of the Messages API; its data as a `data:` URL. */
-const addressOf = ({ source }: AnyBlock): unknown => {
-  if (!isFields(source)) return ''
-  const { url, media_type: type, data } = source
-  return url ?? `data:${type as string};base64,${data as string}`
-}
-
-const said = (role: Message['role'], content: readonly AnyBlock[], rest: Fields): Fields => ({
-  role,
-  ...(role === 'assistant' && !('status' in rest) && !('content' in rest) && { status: 'completed' }),
-  ...rest,
-  content: Array.isArray(rest['content'])
-    ? partsOf(content, rest['content'])
-    : role === 'assistant'
-      ? content.map((block) => ({ type: 'output_text', text: block['text'] }))
-      : content.map((block) => block['text']).join(''),
-})
-
-const outputOf = (block: AnyBlock, { output }: Fields): unknown =>
-  Array.isArray(output)
-    ? partsOf(block['content'] as readonly AnyBlock[], output)
-    : isFields(output)
-      ? { ...output, text: block['content'] }
-      : textOf(block['content'])
 
 const textOf = (content: unknown): unknown =>
   Array.isArray(content)
@@ -113,47 +74,26 @@ const textOf = (content: unknown): unknown =>
         .join('\n')
     : (content ?? '')
 
-const readable = (item: AgentInputItem): (Message & { readonly item?: Fields }) | undefined => {
-  const { type, ...fields } = item as Fields
+const blocksOf = (item: AgentInputItem): readonly Block[] | undefined => {
+  const { type, role, content, callId, name, output, ...rest } = item as Fields
   switch (type) {
     case undefined:
-    case 'message': {
-      const { role, content, ...rest } = fields
-      const typed = type === undefined ? rest : { type, ...rest }
+    case 'message':
       if (!isRole(role)) return undefined
-      if (typeof content === 'string') return withRest(role, [textBlock(content)], typed)
-      const parts = blocksOf(content)
-      return parts && withRest(role, parts.blocks, { ...typed, content: parts.rest })
-    }
-    case 'function_call': {
-      const { callId, name, arguments: text, ...rest } = fields
-      const input = inputOf(text)
-      return withRest(
-        'assistant',
-        [unknownBlock({ type: 'tool_use', id: callId, name, input })],
-        JSON.stringify(input) === text ? rest : { ...rest, arguments: text },
-      )
-    }
+      return typeof content === 'string' ? [textBlock(content)] : partsOf(content)
+    case 'function_call':
+      return [unknownBlock({ type: 'tool_use', id: callId, name, input: inputOf(rest['arguments']) })]
     case 'function_call_result': {
-      const { callId, output, ...rest } = fields
-      const result = (content: unknown, more: Fields) =>
-        withRest('user', [unknownBlock({ type: 'tool_result', tool_use_id: callId, content })], {
-          ...rest,
-          ...more,
-        })
-      if (typeof output === 'string') return result(output, {})
-      const parts = blocksOf(output)
-      if (parts) return result(parts.blocks, { output: parts.rest })
-      if (!isFields(output) || typeof output['text'] !== 'string') return undefined
-      const { text, ...others } = output
-      return result(text, { output: others })
+      const said = isFields(output) ? output['text'] : output
+      const shown = typeof said === 'string' ? said : partsOf(output)
+      return shown === undefined
+        ? undefined
+        : [unknownBlock({ type: 'tool_result', tool_use_id: callId, content: shown })]
     }
     case 'reasoning': {
-      const { content, ...rest } = fields
-      const text =
-        Array.isArray(content) && content.length === 1 && isFields(content[0]) && content[0]['text']
-      return typeof text === 'string'
-        ? withRest('assistant', [unknownBlock({ type: 'thinking', thinking: text })], rest)
+      const [thinking, ...others] = partsOf(content) ?? []
+      return thinking?.type === 'text' && others.length === 0
+        ? [unknownBlock({ type: 'thinking', thinking: thinking.text })]
         : undefined
     }
     default:
@@ -161,30 +101,15 @@ const readable = (item: AgentInputItem): (Message & { readonly item?: Fields }) 
   }
 }
 
-const withRest = (role: Message['role'], content: readonly Block[], rest: Fields) => ({
-  role,
-  content,
-  ...(Object.keys(rest).length > 0 && { item: rest }),
-})
+const partsOf = (parts: unknown): readonly Block[] | undefined =>
+  Array.isArray(parts) ? parts.map(blockOf) : undefined
 
-/** Splits a list of parts into blocks and what these do not say, null for a part that is kept whole. */
-const blocksOf = (parts: unknown) => {
-  if (!Array.isArray(parts)) return undefined
-  const blocks: Block[] = []
-  const rest: (Fields | null)[] = []
-  for (const part of parts as readonly unknown[]) {
-    const isText = isFields(part) && typeof part['text'] === 'string'
-    const { text, ...others } = isText ? part : {}
-    blocks.push(isText ? textBlock(text as string) : kept(part))
-    rest.push(isText ? others : null)
-  }
-  return { blocks, rest }
+const blockOf = (part: unknown): Block => {
+  if (!isFields(part)) return kept(part)
+  const { type, text, image } = part
+  if (typeof text === 'string') return textBlock(text)
+  return type === 'input_image' && typeof image === 'string' ? imageAt(image) : kept(part)
 }
-
-const partsOf = (blocks: readonly AnyBlock[], rest: readonly unknown[]): readonly unknown[] =>
-  blocks.map((block, index) =>
-    isFields(rest[index]) ? { ...rest[index], text: block['text'] } : block['item'],
-  )
 
 const inputOf = (text: unknown): unknown => {
   try {

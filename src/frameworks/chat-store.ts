@@ -2,14 +2,13 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { UIMessage } from 'ai'
-import { isLeft } from 'fp-ts/lib/Either.js'
 import { isError } from '../api/errors.ts'
 import type { Store } from '../api/promises.ts'
 import { invalidInput } from '../events/errors.ts'
-import { copyJson } from '../events/json.ts'
 import { toError } from '../result/typed-error.ts'
 import { openStream, readStream, writeStream } from './kept-streams.ts'
 import { readHistory, replaceMessages } from './message-history.ts'
+import { jsonOf, untilCurrent } from './shared-chats.ts'
 import { checkUiMessages, shownMessages, stepsOf } from './ui-messages.ts'
 
 /** The chats of a store. The id of a chat is the id of its conversation. */
@@ -70,13 +69,8 @@ export const chatStore = (store: Store, options: ChatStoreOptions = {}): ChatSto
   return {
     load,
     save: async (id, given) => {
-      const messages = checkUiMessages(jsonOf(given))
-      for (let attempt = 1; ; attempt += 1)
-        try {
-          return await saveOnce(store, id, messages)
-        } catch (error) {
-          if (attempt === mostAttempts || !isError(error, 'StaleContext')) throw error
-        }
+      const messages = checkUiMessages(jsonOf(given, 'messages'))
+      await untilCurrent('StaleContext', () => saveOnce(store, id, messages))
     },
     keepStream: async (id, stream) => {
       try {
@@ -101,8 +95,6 @@ export const chatStore = (store: Store, options: ChatStoreOptions = {}): ChatSto
     },
   }
 }
-
-const mostAttempts = 100
 
 /** Headers of a stream of messages, as the AI SDK sends them. */
 const headers = {
@@ -129,12 +121,6 @@ const saveOnce = async (store: Store, id: string, messages: readonly UIMessage[]
   while (steps < added.length && isDeepStrictEqual(history.messages[start + steps]?.message, added[steps]))
     steps += 1
   await replaceMessages(chat, history, start + steps, added.slice(steps))
-}
-
-const jsonOf = (messages: unknown): unknown => {
-  const copied = copyJson({ messages })
-  if (isLeft(copied)) throw toError(invalidInput(copied.left.path, copied.left.problem))
-  return (copied.right as { readonly messages: unknown }).messages
 }
 
 const warn = (error: Error, id: string): void =>

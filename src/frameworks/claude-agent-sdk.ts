@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { text as textFrom } from 'node:stream/consumers'
 import { isError, type PalimpsestError } from '../api/errors.ts'
 import type { Store } from '../api/promises.ts'
+import { inOrder } from '../conversation/writing/in-order.ts'
 import { configFolderOf, localTranscripts } from './local-transcripts.ts'
 import { sessionConversation, sessionIn, type SessionKey, sessionPrefix } from './session-keys.ts'
 import {
@@ -20,6 +21,7 @@ import {
   uuidsOf,
 } from './session-lines.ts'
 import { createSessionProjections } from './session-projections.ts'
+import { untilCurrent } from './shared-chats.ts'
 
 export { sessionConversation, type SessionEntry, type SessionKey }
 
@@ -56,8 +58,6 @@ interface KnownTranscript {
 const format = 'claude-code'
 /** Maximum number of transcripts that are remembered. Another one is read again when something is appended to it. */
 const mostRemembered = 100
-/** Maximum number of attempts of an append while other processes append to the same session. */
-const maxTries = 100
 
 /**
  * Returns a store of sessions for the Claude Agent SDK (0.3 or later): `query({ prompt, options: { sessionStore: sessionStore(store) } })`.
@@ -81,7 +81,7 @@ const maxTries = 100
 export const sessionStore = (store: Store, options: SessionStoreOptions = {}): AgentSessionStore => {
   const { configFolder = configFolderOf(process.env), onProblem = warn } = options
   const known = new Map<string, KnownTranscript>()
-  const inOrder = createQueues()
+  const oneByOne = inOrder()
   const projections = createSessionProjections(store, onProblem)
 
   const write = async (id: string, now: KnownTranscript, lines: readonly SessionLine[], from?: number) => {
@@ -123,13 +123,18 @@ export const sessionStore = (store: Store, options: SessionStoreOptions = {}): A
   }
   const changing = <A>(key: SessionKey, change: (id: string) => Promise<A>): Promise<A> => {
     const id = sessionConversation(key)
-    return inOrder(id, async () => {
-      const changed = await despiteConflicts(
-        () => change(id),
-        () => known.delete(id),
-      )
-      projections.add(key)
-      return changed
+    const forget = (error: unknown): never => {
+      known.delete(id)
+      throw error
+    }
+    return oneByOne(id, async (done) => {
+      try {
+        const changed = await untilCurrent('Conflict', () => change(id).catch(forget))
+        projections.add(key)
+        return changed
+      } finally {
+        done()
+      }
     })
   }
   return {
@@ -202,29 +207,5 @@ const readTranscript = async (store: Store, id: string): Promise<StoredTranscrip
   } catch (error) {
     if (!isError(error, 'OriginalNotKept')) throw error
     return { revision: -1, lines: [], uuids: new Set() }
-  }
-}
-
-const despiteConflicts = async <A>(attempt: () => Promise<A>, forget: () => void): Promise<A> => {
-  for (let tries = 1; ; tries++)
-    try {
-      return await attempt()
-    } catch (error) {
-      forget()
-      if (tries === maxTries || !isError(error, 'Conflict')) throw error
-    }
-}
-
-/** Creates a function that runs the tasks of one name one after the other. */
-const createQueues = () => {
-  const last = new Map<string, Promise<unknown>>()
-  return <A>(name: string, task: () => Promise<A>): Promise<A> => {
-    const running = (last.get(name) ?? Promise.resolve()).then(task, task)
-    last.set(name, running)
-    const forget = (): void => {
-      if (last.get(name) === running) last.delete(name)
-    }
-    running.then(forget, forget)
-    return running
   }
 }

@@ -3,6 +3,8 @@ import { type AnyBlock, type Block, textBlock, unknownBlock } from '../events/bl
 import type { Message } from '../events/events.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import type { NewMessage } from '../events/new-message.ts'
+import { addressOf, imageAt } from '../transfer/formats/openai-blocks.ts'
+import { withoutReferences, withReferences } from './shared-values.ts'
 
 /** A message of LangChain, serialized: `{ lc: 1, type: 'constructor', id: ['langchain_core', 'messages', CLASS], kwargs }`. */
 export interface LangChainMessage extends Fields {
@@ -25,14 +27,16 @@ const modules = ['langchain_core', 'messages']
 
 /**
  * Converts a serialized message of LangChain to a message that people and other models can read. The rest of it is kept in the
- * message's field `item`, so that `langChainMessageOf` returns the same message. A message that this would alter is kept whole, in a
- * block of type `langchain_message`.
+ * message's field `item`, so that `langChainMessageOf` returns the same message. A message that cannot be read is kept whole, in a block
+ * of type `langchain_message`.
  */
 export const messageOf = (given: LangChainMessage): NewMessage => {
   const message = readable(given)
-  return message && isDeepStrictEqual(langChainMessageOf(message), given)
-    ? message
-    : { role: roleOf(given), content: [unknownBlock({ type: 'langchain_message', message: given })] }
+  if (!message)
+    return { role: roleOf(given), content: [unknownBlock({ type: 'langchain_message', message: given })] }
+  if (isDeepStrictEqual(langChainMessageOf(message), given)) return message
+  const whole: typeof message = { ...message, item: { whole: withReferences(given, message.content) } }
+  return whole
 }
 
 /** Converts a message to one of LangChain: the result of `messageOf` to its argument, any other message to the nearest one. */
@@ -40,7 +44,9 @@ export const langChainMessageOf = (message: Message): LangChainMessage => {
   const { role, content, item = {} } = message as Message & { readonly item?: Fields }
   const [block]: readonly AnyBlock[] = content
   if (block?.type === 'langchain_message') return block['message'] as LangChainMessage
-  const { class: name, parts, ...rest } = item
+  const { class: name, parts, whole, ...rest } = item
+  const known = whole === undefined ? undefined : withoutReferences(whole, content)
+  if (known !== undefined) return known as LangChainMessage
   const isResult = block?.type === 'tool_result'
   const calls = role === 'assistant' ? content.filter(({ type }) => type === 'tool_use') : []
   const said = isResult
@@ -51,7 +57,7 @@ export const langChainMessageOf = (message: Message): LangChainMessage => {
     type: 'constructor',
     id: [...modules, typeof name === 'string' ? name : isResult ? 'ToolMessage' : plainClass[role]],
     kwargs: {
-      content: parts === true || said.some(({ type }) => type !== 'text') ? partsOf(said) : textOf(said),
+      content: contentOf(said, parts),
       ...(isResult && { tool_call_id: block['tool_use_id'] }),
       ...(role === 'assistant' && { tool_calls: calls.map(callOf), invalid_tool_calls: [] }),
       additional_kwargs: {},
@@ -72,7 +78,9 @@ const readable = ({ id, kwargs }: LangChainMessage): (Message & { readonly item?
   const isResult = name.startsWith('Tool')
   const item = {
     ...(name !== (isResult ? 'ToolMessage' : plainClass[role]) && { class: name }),
-    ...(typeof content !== 'string' && { parts: true }),
+    ...(typeof content !== 'string' && {
+      parts: isDeepStrictEqual(partsOf(blocks), content) || withReferences(content, blocks),
+    }),
     ...Object.fromEntries(Object.entries(others).filter(([key, value]) => !isUsual(key, value))),
   }
   const rest = Object.keys(item).length > 0 && { item }
@@ -126,12 +134,29 @@ const blocksOf = (parts: unknown): readonly Block[] | undefined =>
     ? parts.map((part: unknown) =>
         isFields(part) && isDeepStrictEqual(part, { type: 'text', text: String(part['text']) })
           ? textBlock(String(part['text']))
-          : unknownBlock({ type: 'langchain_block', block: part }),
+          : (imageOf(part) ?? unknownBlock({ type: 'langchain_block', block: part })),
       )
     : undefined
 
+const imageOf = (part: unknown): Block | undefined => {
+  if (!isFields(part) || part['type'] !== 'image_url') return undefined
+  const { image_url: image } = part
+  const url = isFields(image) ? image['url'] : image
+  return typeof url === 'string' ? imageAt(url) : undefined
+}
+
+/** Returns the content of a message. `parts`: true for a list, or the list itself, with references to the blocks. */
+const contentOf = (blocks: readonly AnyBlock[], parts: unknown): unknown => {
+  const list = Array.isArray(parts) ? withoutReferences(parts, blocks) : undefined
+  if (list !== undefined) return list
+  return parts === true || blocks.some(({ type }) => type !== 'text') ? partsOf(blocks) : textOf(blocks)
+}
+
 const partsOf = (blocks: readonly AnyBlock[]): readonly unknown[] =>
-  blocks.map((block) => (block.type === 'langchain_block' ? block['block'] : block))
+  blocks.map((block) => {
+    if (block.type === 'langchain_block') return block['block']
+    return block.type === 'image' ? { type: 'image_url', image_url: { url: addressOf(block) } } : block
+  })
 
 const textOf = (blocks: readonly AnyBlock[]): string => blocks.map(({ text }) => text).join('')
 

@@ -18,7 +18,6 @@ import {
   WRITES_IDX_MAP,
   writesSortKey,
 } from '@langchain/langgraph-checkpoint'
-import { isError } from '../api/errors.ts'
 import type { Store } from '../api/promises.ts'
 import { staleContext } from '../commands/rejections.ts'
 import { inOrder } from '../conversation/writing/in-order.ts'
@@ -29,6 +28,7 @@ import { createLruCache } from '../store/lru.ts'
 import { isLangChainMessage, type LangChainMessage } from './langchain-messages.ts'
 import { isFrom, type MessageIds, type MessageNode } from './langgraph-messages.ts'
 import { type GraphThread, graphThread, mostInNote } from './langgraph-thread.ts'
+import { untilCurrent } from './shared-chats.ts'
 
 /** A checkpointer of LangGraph that keeps its threads in a store. */
 export interface CheckpointSaver extends BaseCheckpointSaver {
@@ -364,7 +364,7 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
       const failed = new Map<Change, unknown>()
       for (const change of changes)
         try {
-          await unlessStale(thread, () => change.run(thread))
+          await untilCurrent('StaleContext', () => change.run(thread), thread.update)
         } catch (error) {
           failed.set(change, error)
         }
@@ -382,17 +382,6 @@ interface Change {
   readonly run: (thread: GraphThread) => Promise<void>
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
-}
-
-/** Runs a change, and again if another process has appended in the meantime. */
-const unlessStale = async (thread: GraphThread, run: () => Promise<void>): Promise<void> => {
-  for (let attempt = 1; ; attempt += 1)
-    try {
-      return await run()
-    } catch (error) {
-      if (attempt === mostAttempts || !isError(error, 'StaleContext')) throw error
-      await thread.update()
-    }
 }
 
 type Write = readonly [task: string, channel: string, value: unknown]

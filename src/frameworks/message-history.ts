@@ -47,10 +47,12 @@ export const replaceMessages = async (
   { last, messages }: MessageHistory,
   from: number,
   added: readonly NewMessage[],
+  commandId?: string,
 ): Promise<void> => {
+  const options = { after: last, commandId }
   const first = messages[from]
   if (!first) {
-    if (added.length > 0) await chat.append(added, { after: last })
+    if (added.length > 0) await chat.append(added, options)
     return
   }
   const kept = messages.slice(0, from)
@@ -58,6 +60,6 @@ export const replaceMessages = async (
   const isBefore =
     before === START ? kept.length === 0 : isDeepStrictEqual((await readHistory(chat, before)).messages, kept)
   const [to, again] = isBefore ? [before, added] : [START, [...kept.map(({ message }) => message), ...added]]
-  if (again.length > 0) await chat.append(again, { after: last, rewindTo: to })
-  else await chat.rewind({ after: last, to })
+  if (again.length > 0) await chat.append(again, { ...options, rewindTo: to })
+  else await chat.rewind({ ...options, to })
 }

@@ -3,7 +3,6 @@
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import canonicalize from 'canonicalize'
-import { isLeft } from 'fp-ts/lib/Either.js'
 import type {
   AgentInputItem,
   Session,
@@ -12,12 +11,13 @@ import type {
 } from '@openai/agents-core'
 import { isError } from '../api/errors.ts'
 import type { Conversation, Store } from '../api/promises.ts'
+import { inOrder } from '../conversation/writing/in-order.ts'
 import { invalidInput } from '../events/errors.ts'
 import { START } from '../events/events.ts'
-import { copyJson } from '../events/json.ts'
 import { toError } from '../result/typed-error.ts'
 import { itemsOf, messageOf } from './agent-items.ts'
-import { readHistory } from './message-history.ts'
+import { type MessageHistory, readHistory, replaceMessages } from './message-history.ts'
+import { jsonOf, untilCurrent } from './shared-chats.ts'
 
 /** A conversation as a session of the Agents SDK, with all that the SDK lets a session offer besides. */
 export interface AgentsSession extends Session {
@@ -29,15 +29,14 @@ export interface AgentsSession extends Session {
   }) => Promise<void>
 }
 
-/** An item of the history, and the position of the message or marker that shows it. */
+/** An item of the history, the message that it is part of, by its index, and the position of the event that shows it. */
 interface PlacedItem {
   readonly item: AgentInputItem
+  readonly message: number
   readonly position: number
 }
 
-interface History {
-  /** Last position of the conversation; -1 if it does not exist. */
-  readonly last: number
+interface ItemHistory extends MessageHistory {
   readonly items: readonly PlacedItem[]
 }
 
@@ -62,8 +61,9 @@ interface History {
 export const agentsSession = (store: Store, id: string): AgentsSession => {
   const chat = store.conversation(id)
   const transactions = transactionLog(chat)
-  const inOrder = createQueue()
-  const change = <A>(run: (history: History) => Promise<A>): Promise<A> => inOrder(() => changed(chat, run))
+  const oneByOne = inOrder()
+  const change = <A>(run: (history: ItemHistory) => Promise<A>): Promise<A> =>
+    oneByOne(id, () => untilCurrent('StaleContext', async () => run(await historyOf(chat))))
   return {
     getSessionId: async () => id,
     getItems: async (limit = Infinity) => {
@@ -72,7 +72,7 @@ export const agentsSession = (store: Store, id: string): AgentsSession => {
     },
     addItems: async (items) => {
       const messages = jsonOf(items, 'items').map(messageOf)
-      if (messages.length > 0) await inOrder(() => chat.append(messages))
+      if (messages.length > 0) await oneByOne(id, () => chat.append(messages))
     },
     popItem: () =>
       change(async (history) => {
@@ -125,47 +125,33 @@ export const agentsSession = (store: Store, id: string): AgentsSession => {
 /** Reason of the rewind that clears a session. The ids of the transactions before it may be used again, as in the SDK's own sessions. */
 const cleared = 'the session was cleared'
 
-const historyOf = async (chat: Conversation, at?: number): Promise<History> => {
-  const { last, messages } = await readHistory(chat, at)
-  const items = messages.flatMap(({ message, position }) =>
-    itemsOf(message).map((item) => ({ item, position })),
+const historyOf = async (chat: Conversation): Promise<ItemHistory> => {
+  const history = await readHistory(chat)
+  const items = history.messages.flatMap(({ message, position }, index) =>
+    itemsOf(message).map((item) => ({ item, message: index, position })),
   )
-  return { last, items }
+  return { ...history, items }
 }
 
-/**
- * Replaces the items from an index on. If the conversation once ended right before them, it is rewound to there; otherwise, as within a
- * summary, the items before them are appended again after a rewind to the start.
- */
+/** Replaces the items from an index on, in one write. */
 const replaceFrom = async (
   chat: Conversation,
-  { last, items }: History,
+  history: ItemHistory,
   from: number,
   added: readonly AgentInputItem[],
   commandId?: string,
 ): Promise<void> => {
-  const options = { after: last, commandId }
-  const messages = added.map(messageOf)
-  const first = items[from]
-  if (!first) {
-    if (messages.length > 0) await chat.append(messages, options)
-    return
-  }
-  const kept = items.slice(0, from)
-  const before = first.position - 1
-  const isBefore =
-    before === START ? kept.length === 0 : isDeepStrictEqual((await historyOf(chat, before)).items, kept)
-  const [to, again] = isBefore
-    ? [before, messages]
-    : [START, [...kept.map(({ item }) => messageOf(item)), ...messages]]
-  if (again.length > 0) await chat.append(again, { ...options, rewindTo: to })
-  else await chat.rewind({ ...options, to })
+  const { items, messages } = history
+  const message = items[from]?.message ?? messages.length
+  const kept = items.slice(0, from).filter((item) => item.message === message)
+  const replaced = [...kept.map(({ item }) => item), ...added].map(messageOf)
+  await replaceMessages(chat, history, message, replaced, commandId)
 }
 
 /** Condenses the items before the end that the history and these items have in common. */
 const compact = async (
   chat: Conversation,
-  history: History,
+  history: ItemHistory,
   compacted: readonly AgentInputItem[],
 ): Promise<void> => {
   const { last, items } = history
@@ -191,26 +177,6 @@ const commonEnd = (items: readonly PlacedItem[], others: readonly AgentInputItem
   while (kept < others.length && isDeepStrictEqual(items.at(-1 - kept)?.item, others.at(-1 - kept))) kept += 1
   while (kept > 0 && items.at(-kept)?.position === items.at(-1 - kept)?.position) kept -= 1
   return kept
-}
-
-/** Creates a function that runs tasks one after the other. */
-const createQueue = () => {
-  let before: Promise<unknown> = Promise.resolve()
-  return <A>(task: () => Promise<A>): Promise<A> => {
-    const running = before.then(task, task)
-    before = running
-    return running
-  }
-}
-
-/** Runs a change of the history as it is now, and again if another process wrote in the meantime. */
-const changed = async <A>(chat: Conversation, change: (history: History) => Promise<A>): Promise<A> => {
-  for (let attempt = 1; ; attempt += 1)
-    try {
-      return await change(await historyOf(chat))
-    } catch (error) {
-      if (attempt === 100 || !isError(error, 'StaleContext')) throw error
-    }
 }
 
 const replaceCall = (
@@ -245,7 +211,7 @@ const transactionLog = (chat: Conversation) => {
   return {
     /** Returns the id of the transaction's command; undefined if it was applied before. */
     begin: async (
-      { last }: History,
+      { last }: ItemHistory,
       operationId: string,
       transaction: SessionHistoryTransaction,
     ): Promise<string | undefined> => {
@@ -263,9 +229,3 @@ const transactionLog = (chat: Conversation) => {
 }
 
 const digestOf = (value: unknown): string => hash('sha256', canonicalize(value) ?? '')
-
-const jsonOf = <A>(value: A, name: string): A => {
-  const copied = copyJson({ [name]: value })
-  if (isLeft(copied)) throw toError(invalidInput(copied.left.path, copied.left.problem))
-  return (copied.right as Record<string, A>)[name] as A
-}

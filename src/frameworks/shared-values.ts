@@ -13,6 +13,8 @@ interface BlockReference {
   readonly [mark]: readonly (string | number)[]
   /** True if the source has the value as JSON text. */
   readonly json?: true
+  /** True if the value is the JSON text of the source's. */
+  readonly text?: true
   /** Text that comes before the value of the source. */
   readonly before?: string
 }
@@ -35,13 +37,14 @@ export const withReferences = (value: unknown, source: unknown): unknown => {
 /** Returns the value that `withReferences` was given; undefined if the source lacks a value that it had then. */
 export const withoutReferences = (packed: unknown, source: unknown): unknown => {
   let isWhole = true
-  const resolved = ({ [mark]: path, json, before }: BlockReference): unknown => {
+  const resolved = ({ [mark]: path, json, text, before }: BlockReference): unknown => {
     const value = path.reduce<unknown>(
       (at, key) => (at as Record<string | number, unknown> | undefined)?.[key],
       source,
     )
     if (value === undefined || ((json || before !== undefined) && typeof value !== 'string')) isWhole = false
     if (!isWhole) return undefined
+    if (text) return JSON.stringify(value)
     if (before !== undefined) return before + (value as string)
     return json ? parsed(value as string) : value
   }
@@ -74,6 +77,8 @@ const referenceTo = (
     const text = known.get(JSON.stringify(json))
     return text && { [mark]: text, json: true }
   }
+  const parsed = known.get(value)
+  if (parsed) return { [mark]: parsed, text: true }
   const [before] = /^data:[^,]{0,200};base64,/.exec(value) ?? []
   if (before === undefined) return undefined
   const data = known.get(JSON.stringify(value.slice(before.length)))

@@ -1,9 +1,14 @@
 /** Maximum number of calls that wait to be recorded, and of bytes in their bodies. Further calls are not recorded. */
-const mostCalls = 256
-const mostBytes = 64 * 1024 * 1024
+export interface BacklogLimits {
+  readonly calls: number
+  readonly bytes: number
+}
+
+/** Limits of what waits in memory. */
+const memoryLimits: BacklogLimits = { calls: 256, bytes: 64 * 1024 * 1024 }
 
 /** Reason why calls are not recorded for which there is no room. */
-export const noRoom = 'more calls are waiting to be recorded than fit into memory'
+export const noRoom = 'more calls are waiting to be recorded than there is room for'
 
 /** Calls that wait to be recorded. */
 export interface CallBacklog {
@@ -12,11 +17,11 @@ export interface CallBacklog {
   readonly remove: (bytes: number) => void
 }
 
-export const createBacklog = (): CallBacklog => {
+export const createBacklog = (most: BacklogLimits = memoryLimits): CallBacklog => {
   let [calls, waiting] = [0, 0]
   return {
     add: (bytes) => {
-      if (calls >= mostCalls || waiting + bytes > mostBytes) return false
+      if (calls >= most.calls || waiting + bytes > most.bytes) return false
       calls++
       waiting += bytes
       return true

@@ -183,6 +183,24 @@ describe('a recorder in trouble', () => {
     }
   })
 
+  it('loses none of the calls that come while its store is held, however many: they wait in files', async () => {
+    const file = join(temporaryFolder(), 'store.db')
+    const store = `sqlite:${file}`
+    const { url: upstream } = await modelServer()
+    const recorder = await startRecorder(`${store}?timeout=600000`, upstream)
+    const other = new DatabaseSync(file)
+    other.exec('BEGIN IMMEDIATE')
+    const calls = 270
+    for (let call = 0; call < calls; call++)
+      expect(await createClient(`short-${call % 3}`)(recorder.url)).toMatchObject({ status: 200 })
+    other.exec('ROLLBACK')
+    other.close()
+    expect(await recorder.stop()).toMatch(
+      new RegExp(`^recorded ${calls} calls in \\d+ conversations of \\S+\\n$`),
+    )
+    expect(existsSync(`${file}-spool`)).toBe(false)
+  })
+
   it('has no room on its disk: every reply comes unchanged, and the end says what is missing', async () => {
     const file = join(temporaryFolder(), 'store.db')
     const { url: upstream } = await modelServer()

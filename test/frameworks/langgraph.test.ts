@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -32,7 +32,7 @@ import { describe, expect, test } from 'vitest'
 import { isLangChainMessage, langChainMessageOf, messageOf } from '../../src/frameworks/langchain-messages.ts'
 import { checkpointSaver, conversationIdOf } from '../../src/frameworks/langgraph.ts'
 import { openStore } from '../../src/index.ts'
-import { node, program, quiet } from '../support/node.ts'
+import { node, program } from '../support/node.ts'
 import { runs } from '../support/runs.ts'
 import { opened, temporaryFolder } from '../support/stores.ts'
 
@@ -243,18 +243,6 @@ describe('a checkpointer of LangGraph', () => {
     const branches = await chat.full({ abandoned: true })
     expect(branches.map((entry) => ('status' in entry ? entry.status : undefined))).toContain('abandoned')
     expect(await chat.verify()).toMatchObject({ events: (await chat.position()) + 1 })
-  })
-
-  test('is shown by an example that needs no network', () => {
-    const { stdout, status } = spawnSync(node, [program('../examples/langgraph/main.ts')], {
-      encoding: 'utf8',
-      env: quiet,
-    })
-    expect(status).toBe(0)
-    expect(stdout.split('\n').slice(2, 4)).toEqual([
-      '2 abandoned assistant: Deleted.',
-      '4 active    user: Be careful.',
-    ])
   })
 
   test('keeps apart the namespaces of a thread, and finds all of them', async () => {

@@ -21,13 +21,9 @@ export interface RecordInput {
 
 /** Messages to the thread. */
 export type ToRecorder =
-  | {
-      readonly type: 'call'
-      readonly exchange: ModelExchange
-      readonly number: number
-      /** File in which the call waits. */
-      readonly file?: string
-    }
+  | { readonly type: 'call'; readonly exchange: ModelExchange; readonly number: number }
+  /** A call that waits in a file. */
+  | { readonly type: 'file'; readonly file: string; readonly number: number }
   | { readonly type: 'missed'; readonly reason: string }
   | { readonly type: 'end' }
 
@@ -38,6 +34,9 @@ export type FromRecorder =
   | { readonly type: 'failed'; readonly message: string }
   /** Outcome of a call; without its number if it comes from an earlier process. */
   | ({ readonly type: 'done'; readonly number?: number } & RecordOutcome)
+
+/** Messages from the thread that puts calls into files: it has started, or the call with this number is in a file. */
+export type FromSpool = 'ready' | number
 
 /** Data of the thread that puts calls into files. */
 export interface SpoolTask {

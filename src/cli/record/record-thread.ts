@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { openStore } from '../../index.ts'
-import { createRecordQueue } from '../../recorder/record-queue.ts'
+import { createRecordQueue, type RecordOutcome } from '../../recorder/record-queue.ts'
 import { failureOf } from '../errors.ts'
 import { loadPlugIns } from '../plug-ins.ts'
 import type { FromRecorder, RecordInput, RecordTask, ToRecorder } from './messages.ts'
-import { openSpool, removeCall } from './spool.ts'
+import { openSpool, readCall, removeCall } from './spool.ts'
 
 // The thread that records what the proxy passes on, so that the proxy never waits for a store.
 
@@ -26,17 +26,22 @@ const recordAll = async (): Promise<void> => {
       send({ type: 'done', ...outcome })
     }
   }
-  const begun = recordLeft().catch((error: unknown) => queue.miss(failureOf(error).message))
-  send({ type: 'open' })
-  const add = async ({ exchange, number, file }: Extract<ToRecorder, { type: 'call' }>): Promise<void> => {
-    await begun
-    const outcome = await queue.add(exchange)
-    if (file !== undefined) removeCall(file)
-    send({ type: 'done', number, ...outcome })
+  const missed = (error: unknown): RecordOutcome => {
+    const problem = failureOf(error).message
+    queue.miss(problem)
+    return { problem }
   }
-  const adding = new Set<Promise<void>>()
+  let last: Promise<unknown> = recordLeft().catch(missed)
+  send({ type: 'open' })
+  const recordFile = async (file: string): Promise<RecordOutcome> => {
+    const exchange = readCall(file)
+    if (!exchange) throw new Error(`${file} was damaged`)
+    const outcome = await queue.add(exchange)
+    removeCall(file)
+    return outcome
+  }
   const end = async (): Promise<void> => {
-    await Promise.all([begun, ...adding])
+    await last
     spool?.close()
     await store.close()
     send({ type: 'ended' })
@@ -46,11 +51,12 @@ const recordAll = async (): Promise<void> => {
   calls.on('message', (message: ToRecorder) => {
     if (message.type === 'missed') queue.miss(message.reason)
     else if (message.type === 'end') void end()
-    else {
-      const added = add(message)
-      adding.add(added)
-      void added.then(() => adding.delete(added))
-    }
+    else
+      // One after the other: only one of the calls that wait in files is in memory.
+      last = last
+        .then(() => (message.type === 'file' ? recordFile(message.file) : queue.add(message.exchange)))
+        .catch(missed)
+        .then((outcome) => send({ type: 'done', number: message.number, ...outcome }))
   })
 }
 

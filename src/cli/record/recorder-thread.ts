@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { extname } from 'node:path'
 import { MessageChannel, Worker } from 'node:worker_threads'
-import { createBacklog, noRoom } from '../../recorder/backlog.ts'
+import { type BacklogLimits, createBacklog, noRoom } from '../../recorder/backlog.ts'
 import type { ModelExchange } from '../../recorder/exchange.ts'
 import type { RecordOutcome } from '../../recorder/record-queue.ts'
 import { toError } from '../../result/typed-error.ts'
 import type { CliError } from '../errors.ts'
-import type { FromRecorder, RecordInput, RecordTask, SpoolTask, ToRecorder } from './messages.ts'
+import type { FromRecorder, FromSpool, RecordInput, RecordTask, SpoolTask, ToRecorder } from './messages.ts'
 
 /** Numbers of recorded and missed calls. */
 export interface RecordTotals {
@@ -32,12 +32,16 @@ interface WaitingCall {
   /** Number of bytes of its bodies. */
   readonly size: number
   readonly isOpen: boolean
+  isInFile: boolean
   readonly done: (outcome: RecordOutcome) => void
 }
 
 /** Number, and share of a program's calls, from which calls that started over say that the program has changed: scripted, none does. */
 const enough = 3
 const mostStartedOver = 0.02
+
+/** Limits of what waits, most of it in files. */
+const spoolLimits: BacklogLimits = { calls: 16_384, bytes: 1024 ** 3 }
 
 /** Time to record what is waiting at the end, in milliseconds. */
 const patience = 30_000
@@ -53,7 +57,9 @@ export const startRecorder = async (task: RecordTask): Promise<ThreadRecorder> =
   const ended = Promise.withResolvers<void>()
   const conversations = new Set<string>()
   const clients = new Map<string, { readonly all: number; readonly startedOver: number }>()
-  const backlog = createBacklog()
+  /** The calls that wait, and those among them that are in memory. */
+  const backlog = createBacklog(spoolLimits)
+  const memory = createBacklog()
   /** The calls in the thread, by number. */
   const waiting = new Map<number, WaitingCall>()
   let [count, calls, missed] = [0, 0, 0]
@@ -68,14 +74,23 @@ export const startRecorder = async (task: RecordTask): Promise<ThreadRecorder> =
     reason = problem
     return { problem }
   }
+  const hasRoom = (size: number): boolean => {
+    if (!memory.add(size)) return false
+    if (backlog.add(size)) return true
+    memory.remove(size)
+    return false
+  }
   const tally = (client: string, isStartedOver: boolean): void => {
     const { all, startedOver } = clients.get(client) ?? { all: 0, startedOver: 0 }
     clients.set(client, { all: all + 1, startedOver: startedOver + Number(isStartedOver) })
   }
   const settle = (number: number, outcome: RecordOutcome): void => {
-    const { size = 0, done } = waiting.get(number) ?? {}
-    if (waiting.delete(number)) backlog.remove(size)
-    done?.(outcome)
+    const call = waiting.get(number)
+    if (!call) return
+    waiting.delete(number)
+    backlog.remove(call.size)
+    if (!call.isInFile) memory.remove(call.size)
+    call.done(outcome)
   }
   const down = (why: string): void => {
     isDown = true
@@ -99,6 +114,12 @@ export const startRecorder = async (task: RecordTask): Promise<ThreadRecorder> =
   })
   thread.on('error', (error) => down(error.message))
   thread.on('exit', () => down('its thread has ended'))
+  spool?.on('message', (message: FromSpool) => {
+    const call = message === 'ready' ? undefined : waiting.get(message)
+    if (!call) return
+    call.isInFile = true
+    memory.remove(call.size)
+  })
   spool?.on('error', (error) => down(error.message))
   try {
     await Promise.all([opened.promise, spool && once(spool, 'message')])
@@ -111,13 +132,13 @@ export const startRecorder = async (task: RecordTask): Promise<ThreadRecorder> =
       const { body, reply } = exchange
       const size = body.length + reply.body.length
       if (isDown) return Promise.resolve(missOne('its thread has ended'))
-      if (!backlog.add(size)) {
+      if (!hasRoom(size)) {
         send({ type: 'missed', reason: noRoom })
         return Promise.resolve(missOne(noRoom))
       }
       const number = count++
       const outcome = new Promise<RecordOutcome>((done) =>
-        waiting.set(number, { size, isOpen: exchange.isOpen === true, done }),
+        waiting.set(number, { size, isOpen: exchange.isOpen === true, isInFile: false, done }),
       )
       send({ type: 'call', exchange, number }, [body.buffer as ArrayBuffer, reply.body.buffer as ArrayBuffer])
       return outcome

@@ -64,10 +64,8 @@ export const openSpool = (folder: string): CallSpool => {
         const those = join(folder, name)
         for (const file of callsIn(those)) {
           const path = join(those, file)
-          const exchange = exchangeIn(readFileSync(path))
-          // Renamed only when it was complete, so a file that cannot be read was damaged later: it is kept, but not in the way.
-          if (!exchange) renameSync(path, `${path}.damaged`)
-          else yield { exchange, remove: () => removeCall(path) }
+          const exchange = readCall(path)
+          if (exchange) yield { exchange, remove: () => removeCall(path) }
         }
         if (namesIn(those).length === 0) rmSync(those, { recursive: true, force: true })
       }
@@ -78,6 +76,13 @@ export const openSpool = (folder: string): CallSpool => {
       if (namesIn(folder).length === 0) rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Reads a call. A file that cannot be read was damaged after it had been written: it is kept, but not in the way. */
+export const readCall = (file: string): ModelExchange | undefined => {
+  const exchange = exchangeIn(readFileSync(file))
+  if (!exchange) renameSync(file, `${file}.damaged`)
+  return exchange
 }
 
 export const removeCall = (file: string): void => rmSync(file, { force: true })

@@ -1,6 +1,6 @@
-import { type Block, isBlock, type KnownBlock } from '../../events/blocks.ts'
-import { type Message, otherFieldsOf } from '../../events/events.ts'
-import type { Fields } from '../../events/json.ts'
+import { type AnyBlock, type Block, isBlock, type KnownBlock } from '../../events/blocks.ts'
+import { type Message, otherFieldsOf, readableFields } from '../../events/events.ts'
+import { type Fields, isFields } from '../../events/json.ts'
 import { cutToWidth, type TextSpan, plural } from '../text.ts'
 
 const separator: TextSpan = ['  ']
@@ -26,8 +26,8 @@ export const contentParts = (
 }
 
 /** Formats the fields of a message that only its API or program knows, such as `output_config={"effort":"low"}`. */
-const fieldParts = (fields: Fields = {}): readonly TextSpan[] =>
-  Object.entries(fields).map(([name, value]) => [`${name}=${valueText(value)}`, 'dim'])
+const fieldParts = (fields?: Fields): readonly TextSpan[] =>
+  readableFields(fields).map(([name, value]) => [`${name}=${valueText(value)}`, 'dim'])
 
 const blockParts = (block: Block, isBrief: boolean, columns: number): readonly TextSpan[] => {
   if (isBlock(block, 'text'))
@@ -35,8 +35,12 @@ const blockParts = (block: Block, isBrief: boolean, columns: number): readonly T
   if (isBlock(block, 'tool_use')) return [[`→ ${block.name}(${argumentsText(block.input)})`, 'call']]
   if (isBlock(block, 'tool_result')) return [resultPart(block, isBrief)]
   if (isBlock(block, 'thinking') || isBlock(block, 'redacted_thinking')) return []
-  return [[`[${block.type}]`, 'dim']]
+  return [[`[${nameOf(block)}]`, 'dim']]
 }
+
+/** Returns the type of a block; of one that keeps an item of another API, the type of that item. */
+const nameOf = ({ type, item, block = item }: AnyBlock): string =>
+  isFields(block) && typeof block['type'] === 'string' ? block['type'] : type
 
 const thinkingPart = (block: Block): readonly TextSpan[] => {
   if (isBlock(block, 'thinking')) return [[`(thinking) ${firstLine(block.thinking)}`, 'dim']]

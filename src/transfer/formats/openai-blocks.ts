@@ -15,11 +15,22 @@ export const blocksOfParts = (content: unknown): readonly Block[] => {
 const blockOf = (part: AnyBlock): Block => {
   if (!isFields(part) || part.type !== 'image_url') return unknownBlock(part)
   const { image_url: image } = part
-  const url = stringOf(isFields(image) ? image['url'] : image) ?? ''
+  return imageAt(stringOf(isFields(image) ? image['url'] : image) ?? '')
+}
+
+/** Returns a picture at a URL, which may be a `data:` URL. */
+export const imageAt = (url: string): Block => {
   const data = /^data:([^;,]+);base64,(.*)$/s.exec(url)
   return data?.[1] !== undefined && data[2] !== undefined
     ? { type: 'image', source: { type: 'base64', media_type: data[1], data: data[2] } }
     : { type: 'image', source: { type: 'url', url } }
+}
+
+/** Returns the address of a picture or a document of the Messages API; its data becomes a `data:` URL. */
+export const addressOf = ({ source }: AnyBlock): unknown => {
+  if (!isFields(source)) return ''
+  const { url, media_type: type, data } = source
+  return url ?? `data:${type as string};base64,${data as string}`
 }
 
 /** Returns the tool calls of an assistant message as blocks. A call without an id gets one derived from its position in the file. */

@@ -1,5 +1,6 @@
 import { type Block, isBlock, isWellShaped } from '../../events/blocks.ts'
-import { type ConversationEvent, type Message, otherFieldsOf } from '../../events/events.ts'
+import { type ConversationEvent, type Message, otherFieldsOf, readableFields } from '../../events/events.ts'
+import type { Fields } from '../../events/json.ts'
 import { itemIn } from '../../projections/effective.ts'
 import { type Entry, fullInSlices } from '../../projections/full.ts'
 import { inBreaths } from '../../store/breath.ts'
@@ -106,7 +107,7 @@ function* bodyOf(entry: Entry): Generator<string> {
   switch (entry.kind) {
     case 'message':
       yield* blocksOf(entry.content)
-      if (entry.fields) yield fence(JSON.stringify(entry.fields, undefined, 2), 'json')
+      yield* fieldsOf(entry.fields)
       return
     case 'summary':
       return yield* messagesParts(entry.messages)
@@ -117,11 +118,15 @@ function* bodyOf(entry: Entry): Generator<string> {
 
 function* messagesParts(messages: readonly Message[]): Generator<string> {
   for (const message of messages) {
-    const fields = otherFieldsOf(message)
     if (messages.length > 1) yield `**${message.role}**`
     yield* blocksOf(message.content)
-    if (fields) yield fence(JSON.stringify(fields, undefined, 2), 'json')
+    yield* fieldsOf(otherFieldsOf(message))
   }
+}
+
+function* fieldsOf(fields: Fields | undefined): Generator<string> {
+  const readable = readableFields(fields)
+  if (readable.length > 0) yield fence(JSON.stringify(Object.fromEntries(readable), undefined, 2), 'json')
 }
 
 function* blocksOf(content: readonly Block[]): Generator<string> {

@@ -185,11 +185,12 @@ export const Said = ({ around, item }: BodyProps) => {
   )
 }
 
-/** Returns the fields of the messages that only their API or program knows. */
+/** Returns the fields of the messages that only their API or program knows, without a framework's own form of the message, `item`. */
 const fieldsOf = (item: Exclude<BodyProps['item'], { readonly kind: 'truncation' }>) =>
-  item.kind === 'message'
+  (item.kind === 'message'
     ? Object.entries(item.fields ?? {})
     : item.messages.flatMap(({ role: _role, content: _content, ...fields }) => Object.entries(fields))
+  ).filter(([name]) => name !== 'item')
 
 const methods: Readonly<Record<string, string>> = {
   model: 'by the model',
