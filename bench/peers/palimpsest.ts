@@ -11,7 +11,8 @@ export const peer = (synchronous = 'full'): Peer => {
     name: synchronous === 'full' ? 'palimpsest' : `palimpsest, synchronous=${synchronous}`,
     durable: synchronous === 'full',
     open: async (folder) => {
-      const store = await openStore(`sqlite:${join(folder, 'palimpsest.db')}?synchronous=${synchronous}`)
+      const file = `sqlite:${join(folder, 'palimpsest.db')}?synchronous=${synchronous}`
+      const store = await openStore(process.env['PALIMPSEST_BENCH_STORE'] ?? file)
       const chat = store.conversation('bench')
       return {
         append: async (messages) => {
