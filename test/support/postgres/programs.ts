@@ -87,4 +87,10 @@ export const serverFolder = (beginning: string): string => {
   return folder
 }
 
+/** Makes files that were copied those of the server. */
+export const giveToServer = (path: string): void => {
+  if (isRoot) spawnSync('chown', ['-R', 'nobody:nogroup', path])
+  spawnSync('chmod', ['-R', 'go-rwx', path])
+}
+
 export const removeFolder = (folder: string): void => rmSync(folder, { recursive: true, force: true })

@@ -1,10 +1,17 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { appendFileSync, closeSync, existsSync, openSync, readFileSync } from 'node:fs'
+import { appendFileSync, closeSync, cpSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { asServer, preparePrograms, removeFolder, serverFolder, type ServerPrograms } from './programs.ts'
+import {
+  asServer,
+  giveToServer,
+  preparePrograms,
+  removeFolder,
+  serverFolder,
+  type ServerPrograms,
+} from './programs.ts'
 
 /** A PostgreSQL server on loopback. */
 export interface PostgresServer {
@@ -55,6 +62,32 @@ export const startPostgres = async (settings: readonly string[] = []): Promise<P
   appendFileSync(join(data, 'postgresql.conf'), `${lines.join('\n')}\n`)
   return running(programs, folder, port)
 }
+
+/** Starts a standby on a copy of a server that is stopped. It follows that server once it runs again. */
+export const startStandby = async (
+  primary: PostgresServer,
+  settings: readonly string[] = [],
+): Promise<PostgresServer> => {
+  const folder = serverFolder('palimpsest-postgres-')
+  const programs = preparePrograms(folder)
+  const data = join(folder, 'data')
+  cpSync(join(primary.folder, 'data'), data, { recursive: true })
+  const port = await freePort()
+  const lines = [
+    `port = ${port}`,
+    `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=${owner} application_name=${standbyName}'`,
+    // Once it is the primary, it waits for nobody.
+    "synchronous_standby_names = ''",
+    ...settings,
+  ]
+  appendFileSync(join(data, 'postgresql.conf'), `${lines.join('\n')}\n`)
+  writeFileSync(join(data, 'standby.signal'), '')
+  giveToServer(data)
+  return running(programs, folder, port)
+}
+
+/** The name of a standby in `synchronous_standby_names`. */
+export const standbyName = 'standby'
 
 const running = async (programs: ServerPrograms, folder: string, port: number): Promise<PostgresServer> => {
   const data = join(folder, 'data')
