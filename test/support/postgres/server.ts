@@ -19,8 +19,8 @@ export interface PostgresServer {
   readonly folder: string
   /** The URL of a store on the server, by the name of its schema. */
   readonly url: (schema?: string, parameters?: string) => string
-  /** Starts it again after `kill` or `stop`. */
-  readonly start: () => Promise<void>
+  /** Starts it again after `end`; no file of it may then have more bytes than the limit. */
+  readonly start: (limit?: number) => Promise<void>
   /** Ends it at once (SIGQUIT to the postmaster), or as a crash does (SIGKILL). */
   readonly end: (signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL') => Promise<void>
   /** Ends it, and removes its files. */
@@ -91,10 +91,11 @@ export const standbyName = 'standby'
 
 const running = async (programs: ServerPrograms, folder: string, port: number): Promise<PostgresServer> => {
   const data = join(folder, 'data')
-  const start = async (): Promise<void> => {
+  const start = async (limit?: number): Promise<void> => {
+    const limited = limit === undefined ? [] : ['prlimit', `--fsize=${limit}`]
     for (;;) {
       const log = openSync(join(folder, 'log'), 'a')
-      const [command, ...args] = asServer(programs.postgres, '-D', data)
+      const [command = '', ...args] = [...limited, ...asServer(programs.postgres, '-D', data)]
       const child = spawn(command, args, { stdio: ['ignore', log, log], detached: true })
       child.unref()
       closeSync(log)
