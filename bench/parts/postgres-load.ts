@@ -1,10 +1,11 @@
 import { join } from 'node:path'
-import { openEvents, storeOn } from '../../src/api/open.ts'
+import { openEvents } from '../../src/api/open.ts'
 import { openStore } from '../../src/index.ts'
 import { orThrow } from '../../src/result/fallible.ts'
 import { buildConversation, shown } from '../build.ts'
 import { onPostgres } from '../durable-postgres.ts'
 import { atMost, count, duration, type PartResult } from '../report.ts'
+import { roundTrips } from '../round-trips.ts'
 import { alternate, type Contender, ratioOf, timed, timeOf } from '../rounds.ts'
 
 /** Copies the events of a file as they are. */
@@ -25,25 +26,6 @@ const copyEvents = async (file: string, url: string): Promise<void> => {
   }
   await from.close()()
   await to.close()()
-}
-
-/** The reads that one load of a store that was just opened makes. */
-const readsOf = async (url: string, id: string): Promise<number> => {
-  const events = await orThrow(openEvents(url))
-  let reads = 0
-  const counted = new Proxy(events, {
-    get: (store, name, receiver): unknown => {
-      const method: unknown = Reflect.get(store, name, receiver)
-      if (typeof method !== 'function') return method
-      return (...given: readonly unknown[]): unknown => {
-        reads++
-        return Reflect.apply(method, store, given)
-      }
-    },
-  })
-  await orThrow(storeOn(counted, { kind: 'bench' }).conversation(id).effective())
-  await events.close()()
-  return reads
 }
 
 /** The effective history of 50 items, of a short conversation and of a long one. */
@@ -81,8 +63,10 @@ export const postgresLoad = (folder: string, isQuick: boolean): Promise<PartResu
         { what: `of ${short} events`, figure: duration(timeOf(taken, short)) },
         { what: `of ${long} events`, figure: duration(timeOf(taken, long)) },
         atMost('the longer beside the shorter', ratioOf(taken, long, short), 1.5),
-        atMost('reads', await readsOf(url, `bench-${lengths[1]}`), 3, count),
+        atMost('reads, one after the other', await roundTrips(url, `bench-${lengths[1]}`), 3, count),
       ],
-      notes: ['Both conversations are in one store. Each load is by a store that has only connected before.'],
+      notes: [
+        'Both conversations are in one store. Each load is by a store that has only connected before. Reads that go out together are one.',
+      ],
     }
   })
