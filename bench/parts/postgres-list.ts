@@ -7,7 +7,7 @@ import { listAt } from './list.ts'
 /** The list of a large store, over HTTP and by the library. */
 export const postgresList = (_: string, isQuick: boolean): Promise<PartResult> =>
   onPostgres(async (server) => {
-    const listed = await listAt(server.url(), 'PostgreSQL', isQuick, 20)
+    const listed = await listAt(server.url(), 'PostgreSQL', isQuick, 50)
     const store = await openStore(server.url())
     const page = async (): Promise<void> => {
       let seen = 0

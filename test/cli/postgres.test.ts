@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { News } from '../../src/cli/work/life.ts'
-import { messagesApi } from '../../src/testing/messages-api/server.ts'
+import { messagesApi, type MessagesApiOptions } from '../../src/testing/messages-api/server.ts'
 import { atEnd } from '../support/at-end.ts'
 import { text, toolUse } from '../support/log.ts'
 import { ended, endsWithTest, startHeard } from '../support/node.ts'
@@ -28,7 +28,7 @@ const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
 }
 
 /** The command line on a new store, as processes. */
-const onPostgres = async (reply: Parameters<typeof messagesApi>[0]['reply']) => {
+const onPostgres = async (reply: MessagesApiOptions['reply']) => {
   const schema = newSchema()
   const url = await postgresUrl(schema)
   const path = await program()

@@ -241,7 +241,7 @@ const secrets = async ({ query }: DatabaseSession, schema: string): Promise<Diag
   const found = new Set<string>()
   for (const { name, data } of rows) {
     const id = conversationOf(String(name))
-    if (id !== undefined && data !== null && holdsSecret(String(data))) found.add(id)
+    if (id !== undefined && typeof data === 'string' && holdsSecret(data)) found.add(id)
   }
   const isBound = new Set(rows.map(({ name }) => name)).size === mostConversations
   return secretsFinding(

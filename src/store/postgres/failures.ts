@@ -68,7 +68,7 @@ const tags: Readonly<Record<string, readonly [tag: FailureTag, advice: string]>>
 }
 
 /** Functions of the server that make tables larger. A quota or a limit of file sizes has no SQLSTATE of its own. */
-const extending = ['mdextend', 'mdzeroextend']
+const extending: ReadonlySet<unknown> = new Set(['mdextend', 'mdzeroextend'])
 
 /** Reports whether the connection failed rather than a statement on it, so that another attempt may succeed. */
 export const isOfConnection = (error: unknown): boolean => {
@@ -92,7 +92,7 @@ export const storeError = (store: string, cause: unknown): StoreError => {
   if (typeof Reflect.get(Object(cause), '_tag') === 'string') return cause as StoreError
   const code = codeOf(cause)
   const isState = /^[0-9A-Z]{5}$/.test(code)
-  const isFull = code === 'XX000' && extending.includes(String(Reflect.get(Object(cause), 'routine')))
+  const isFull = code === 'XX000' && extending.has(Reflect.get(Object(cause), 'routine'))
   const known = isFull ? full : isState ? (tags[code] ?? tags[code.slice(0, 2)]) : undefined
   if (known) return { _tag: known[0], message: `${store}: ${known[1]} (${reasonOf(cause)})`, store, cause }
   return isOfConnection(cause)

@@ -58,10 +58,10 @@ const refusal = (code: string, text: string): Buffer =>
   message('E', Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${text}\0\0`))
 
 const protocolVersion = 196_608
-const encryptionRequests = [80_877_103, 80_877_104]
+const encryptionRequests = new Set([80_877_103, 80_877_104])
 
 /** Parameters that a client may name at its start; others are refused. */
-const allowed = ['user', 'database', 'client_encoding', 'application_name', 'replication']
+const allowed = new Set(['user', 'database', 'client_encoding', 'application_name', 'replication'])
 
 /** A session of the server. */
 interface ServerSession {
@@ -158,7 +158,7 @@ export const poolerTo = async (port: number, sessions: number): Promise<Pooler> 
     let startup: Frame | undefined
 
     const begin = async (frame: Frame): Promise<void> => {
-      if (encryptionRequests.includes(frame.body.readUInt32BE(0))) return void socket.write('N')
+      if (encryptionRequests.has(frame.body.readUInt32BE(0))) return void socket.write('N')
       if (frame.body.readUInt32BE(0) !== protocolVersion) return void socket.destroy()
       startup = { ...frame, bytes: Buffer.from(frame.bytes) }
       const names = frame.body
@@ -166,7 +166,7 @@ export const poolerTo = async (port: number, sessions: number): Promise<Pooler> 
         .toString()
         .split('\0')
         .filter((_, index) => index % 2 === 0)
-      const unknown = names.find((name) => name !== '' && !allowed.includes(name))
+      const unknown = names.find((name) => name !== '' && !allowed.has(name))
       if (unknown !== undefined)
         return void socket.end(refusal('08P01', `unsupported startup parameter: ${unknown}`))
       try {

@@ -60,7 +60,7 @@ export const preparePrograms = (copyTo: string): ServerPrograms => {
   const there = embedded()
   if (there === undefined) return programsIn(installed() ?? debian)
   const copy = join(copyTo, 'native')
-  cpSync(there, copy, { recursive: true })
+  cpSync(there, copy, { recursive: true, preserveTimestamps: true })
   // The package leaves these to a script of its installation.
   const links = JSON.parse(readFileSync(join(copy, 'pg-symlinks.json'), 'utf8')) as readonly Link[]
   for (const { source, target } of links) {

@@ -1,9 +1,19 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { appendFileSync, closeSync, cpSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { kept } from '../kept.ts'
 import {
   asServer,
   giveToServer,
@@ -38,16 +48,30 @@ const freePort = async (): Promise<number> => {
   return port
 }
 
+/** Fills a folder with the files of a new server: a copy of what `initdb` has made once. */
+const prepareData = async (programs: ServerPrograms, folder: string): Promise<string> => {
+  const data = join(folder, 'data')
+  const { size, mtimeMs } = statSync(programs.postgres)
+  const template = await kept('postgres', `${size}-${Math.floor(mtimeMs)}-${process.getuid?.()}`, (made) => {
+    const [command, ...args] = asServer(programs.initdb, '-D', data, '-U', owner, '-A', 'trust', '-E', 'UTF8')
+    const ran = spawnSync(command, [...args, '--locale=C', '--no-sync', '--no-instructions'], {
+      encoding: 'utf8',
+    })
+    if (ran.status !== 0) throw new Error(`initdb: ${ran.stderr}${ran.stdout}`)
+    cpSync(data, made, { recursive: true })
+    removeFolder(data)
+    return Promise.resolve()
+  })
+  cpSync(template, data, { recursive: true })
+  giveToServer(data)
+  return data
+}
+
 /** Starts a new server. What it says is in its folder, in the file `log`. */
 export const startPostgres = async (settings: readonly string[] = []): Promise<PostgresServer> => {
   const folder = serverFolder('palimpsest-postgres-')
   const programs = preparePrograms(folder)
-  const data = join(folder, 'data')
-  const [command, ...args] = asServer(programs.initdb, '-D', data, '-U', owner, '-A', 'trust', '-E', 'UTF8')
-  const made = spawnSync(command, [...args, '--locale=C', '--no-sync', '--no-instructions'], {
-    encoding: 'utf8',
-  })
-  if (made.status !== 0) throw new Error(`initdb: ${made.stderr}${made.stdout}`)
+  const data = await prepareData(programs, folder)
   const port = await freePort()
   const lines = [
     `port = ${port}`,
