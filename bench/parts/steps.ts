@@ -88,11 +88,12 @@ interface Working {
   readonly close: () => Promise<void>
 }
 
-/** Starts worker processes of eight slots on a store, for rounds of one request to each conversation. */
+/** Starts worker processes of eight slots on a store, for rounds of one request to each conversation. The model takes `ms` milliseconds. */
 export const working = async (
   url: string,
   conversations: number,
   workerCount = processes,
+  ms = 0,
 ): Promise<Working> => {
   const store = await openStore(url)
   const events = await eventsAt(url)
@@ -106,7 +107,7 @@ export const working = async (
         (said) => {
           if (said.type === 'ended' && (left -= said.steps) <= 0) over()
         },
-        { slots, tells: false },
+        { slots, ms, tells: false },
       ),
     ),
   )
