@@ -32,7 +32,7 @@ describe.skipIf(noPostgres !== undefined)(`reads of a large PostgreSQL store${wh
       expect(right(await store.readAll(read)()).events).toEqual([])
       expect(right(await store.changed('conversation-', checkpoint)()).streams?.size).toBe(0)
     }
-    // A session reports what it has read when it ends.
+    // A session reports its reads when it ends.
     await store.close()()
     await expect.poll(async () => (await work()).scans - before.scans).toBeGreaterThanOrEqual(16)
     expect((await work()).rows - before.rows).toBeLessThan(5_000)
