@@ -130,7 +130,7 @@ describe.skipIf(!isOwn)(`a PostgreSQL server and its writers that are killed${wh
       const url = primary
         .url('palimpsest', patientPostgres)
         .replace('/postgres?', `,127.0.0.1:${standby.port}/postgres?`)
-      const writers = [1, 2, 3].map((n) => writer(url, `w${n}`))
+      const writers = [1, 2].map((n) => writer(url, `w${n}`))
       while (writers.some(({ ids }) => ids().length < 30 + round)) await sleep(2)
       const replication = await (
         await administrator(primary.url())
