@@ -7,13 +7,8 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { EventStoreDBClient, jsonEvent, NO_STREAM } from '@eventstore/db-client'
-import * as E from 'fp-ts/lib/Either.js'
 import { copyConversations, openStore, type Store } from '../src/index.ts'
-import { toError } from '../src/result/typed-error.ts'
-import { openSqlite } from '../src/store/sqlite/store.ts'
-import { storeOn } from '../src/api/open.ts'
 import { buildConversation, shown } from './build.ts'
 import { messageAt } from './messages.ts'
 import { blobIn } from './parts/blob.ts'
@@ -21,6 +16,7 @@ import { frozenPart } from './parts/frozen.ts'
 import { besidePlain } from './parts/sealed.ts'
 import { inNewProcess } from './processes.ts'
 import { atLeast, atMost, count, duration, headText, type PartResult, partText } from './report.ts'
+import { roundTrips } from './round-trips.ts'
 import { alternate, type Contender, ratioOf, timed, timeOf } from './rounds.ts'
 
 const isQuick = process.argv.includes('--quick')
@@ -132,42 +128,17 @@ const loadPart = async (url: string, ids: readonly string[]): Promise<PartResult
       { what: `${short} events`, figure: duration(timeOf(times, short)) },
       { what: `${long} events`, figure: duration(timeOf(times, long)) },
       atMost('the longer beside the shorter', ratioOf(times, long, short), 1.5),
-      atMost('round trips, one after the other', await roundTrips(ids[1] ?? ''), 4, count),
+      atMost(
+        'round trips, one after the other',
+        await roundTrips(`sqlite:${join(folder, `${ids[1]}.db`)}`, ids[1] ?? ''),
+        4,
+        count,
+      ),
     ],
     notes: [
       'Each load is by a store that was just opened and has asked nothing yet. Round trips: reads that wait for the answer of another; those that go out together are one.',
     ],
   }
-}
-
-/** How many reads of a load wait for one another: on a copy whose reads are answered together, once all that can be asked are. */
-const roundTrips = async (id: string): Promise<number> => {
-  const opened = await openSqlite(`sqlite:${join(folder, `${id}.db`)}`)()
-  if (E.isLeft(opened)) throw toError(opened.left)
-  const events = opened.right
-  let waiting: (() => void)[] = []
-  const answered = (): Promise<void> => new Promise((resolve) => void waiting.push(resolve))
-  const store = storeOn(
-    { ...events, read: (range) => async () => answered().then(events.read(range)) },
-    { kind: 'bench' },
-  )
-  let isDone = false
-  const loading = store
-    .conversation(id)
-    .effective()()
-    .then(() => (isDone = true))
-  let rounds = 0
-  for (;;) {
-    await sleep(10)
-    if (waiting.length === 0 && isDone) break
-    rounds++
-    const answers = waiting
-    waiting = []
-    for (const answer of answers) answer()
-  }
-  await loading
-  await events.close()()
-  return rounds
 }
 
 const listed = isQuick ? 200 : 2_000

@@ -7,9 +7,17 @@ import { fillConversations, medianOf } from '../many-conversations.ts'
 import { atMost, count, duration, type PartResult } from '../report.ts'
 
 /** The list of a large store over HTTP. */
-export const list = async (folder: string, isQuick: boolean): Promise<PartResult> => {
+export const list = (folder: string, isQuick: boolean): Promise<PartResult> =>
+  listAt(`sqlite:${join(folder, 'list.db')}?synchronous=off`, 'SQLite', isQuick, 50)
+
+/** The same on any store, which is filled first. The bar of the first page is in milliseconds. */
+export const listAt = async (
+  url: string,
+  where: string,
+  isQuick: boolean,
+  bar: number,
+): Promise<PartResult> => {
   const conversations = isQuick ? 5_000 : 100_000
-  const url = `sqlite:${join(folder, 'list.db')}?synchronous=off`
   const events = await orThrow(openEvents(url))
   await fillConversations(events, { conversations, messages: 4, length: 100 })
   await events.close()()
@@ -33,11 +41,11 @@ export const list = async (folder: string, isQuick: boolean): Promise<PartResult
   return {
     title: `List of ${count(conversations)} conversations`,
     figures: [
-      atMost('first page of 50, warm', first, 50, duration),
+      atMost('first page of 50, warm', first, bar, duration),
       { what: 'by tokens, of those that an actor wrote in', figure: duration(filtered) },
       { what: 'those in which something rare was said', figure: duration(found) },
       { what: 'until all are indexed for the first time', figure: duration(indexed) },
     ],
-    notes: ['SQLite, four messages each; through the router, without a socket. Medians of nine.'],
+    notes: [`${where}, four messages each; through the router, without a socket. Medians of nine.`],
   }
 }

@@ -38,22 +38,13 @@ export const pickup = async (folder: string, isQuick: boolean): Promise<PartResu
     { name: 'EventStoreDB (in-process server), two worker processes', place: onServer, bars: [10, 50] },
   ] as const
   const figures: Figure[] = []
-  for (const { name, place, bars } of places) {
-    const { asked, opened } = await timesAt(await place(), steps)
-    figures.push(
-      atMost(`${name}: p50`, at(asked, 0.5), bars[0], duration),
-      atMost(`${name}: p99`, at(asked, 0.99), bars[1], duration),
-      {
-        what: 'of that, after the append has returned: p50 / p99',
-        figure: `${duration(at(opened, 0.5))} / ${duration(at(opened, 0.99))}`,
-      },
-    )
-  }
+  for (const { name, place, bars } of places)
+    figures.push(...(await pickupFigures(name, await place(), steps, bars)))
   return {
-    title: 'Pickup: from the call of append to the call of the model, workers idle',
+    title: pickupTitle,
     figures,
     notes: [
-      `${steps} requests at random, some 40 ms apart, in turn to a conversation that nobody has served and to one that has been. The append of the request itself is included.`,
+      pickupNote(steps),
       'The study measured Graphile Worker 5 and 12 ms, BullMQ 8 and 14 ms, pg-boss 68 and 195 ms.',
     ],
   }
@@ -61,6 +52,28 @@ export const pickup = async (folder: string, isQuick: boolean): Promise<PartResu
 
 const at = (times: readonly number[], share: number): number =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length * share)] ?? Number.NaN
+
+export const pickupTitle = 'Pickup: from the call of append to the call of the model, workers idle'
+export const pickupNote = (steps: number): string =>
+  `${steps} requests at random, some 40 ms apart, in turn to a conversation that nobody has served and to one that has been. The append of the request itself is included.`
+
+/** Measures a place and closes it. The bars of p50 and p99 are in milliseconds. */
+export const pickupFigures = async (
+  name: string,
+  place: Place,
+  steps: number,
+  bars: readonly [p50: number, p99: number],
+): Promise<readonly Figure[]> => {
+  const { asked, opened } = await timesAt(place, steps)
+  return [
+    atMost(`${name}: p50`, at(asked, 0.5), bars[0], duration),
+    atMost(`${name}: p99`, at(asked, 0.99), bars[1], duration),
+    {
+      what: 'of that, after the append has returned: p50 / p99',
+      figure: `${duration(at(opened, 0.5))} / ${duration(at(opened, 0.99))}`,
+    },
+  ]
+}
 
 /** Until the model was called: from the call of append, and from its answer. */
 interface Times {
@@ -127,7 +140,8 @@ const onServer = async (): Promise<Place> => {
   }
 }
 
-const withProcesses = async (url: string): Promise<Place> => {
+/** Two worker processes on a store. */
+export const withProcesses = async (url: string): Promise<Place> => {
   const store = await openStore(url)
   const calls = newCalls()
   const workers = await Promise.all(

@@ -88,20 +88,26 @@ interface Working {
   readonly close: () => Promise<void>
 }
 
-const working = async (url: string, conversations: number): Promise<Working> => {
+/** Starts worker processes of eight slots on a store, for rounds of one request to each conversation. The model takes `ms` milliseconds. */
+export const working = async (
+  url: string,
+  conversations: number,
+  workerCount = processes,
+  ms = 0,
+): Promise<Working> => {
   const store = await openStore(url)
   const events = await eventsAt(url)
   const chats = Array.from({ length: conversations }, (_, n) => store.conversation(`bench-${n}`))
   let left = 0
   let over = (): void => {}
   const workers = await Promise.all(
-    Array.from({ length: processes }, () =>
+    Array.from({ length: workerCount }, () =>
       startWorker(
         url,
         (said) => {
           if (said.type === 'ended' && (left -= said.steps) <= 0) over()
         },
-        { slots, tells: false },
+        { slots, ms, tells: false },
       ),
     ),
   )

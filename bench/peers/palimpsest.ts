@@ -5,13 +5,15 @@ import type { Peer } from './peer.ts'
 /** The library to measure: the module that the environment names, the sources if it names none. */
 const { openStore } = (await import(process.env['PALIMPSEST'] ?? '../../src/index.ts')) as typeof Library
 
-export const peer = (synchronous = 'full'): Peer => {
+export const peer = (variant = 'full'): Peer => {
+  const synchronous = variant || 'full'
   let end = -1
   return {
     name: synchronous === 'full' ? 'palimpsest' : `palimpsest, synchronous=${synchronous}`,
     durable: synchronous === 'full',
     open: async (folder) => {
-      const store = await openStore(`sqlite:${join(folder, 'palimpsest.db')}?synchronous=${synchronous}`)
+      const file = `sqlite:${join(folder, 'palimpsest.db')}?synchronous=${synchronous}`
+      const store = await openStore(process.env['PALIMPSEST_BENCH_STORE'] ?? file)
       const chat = store.conversation('bench')
       return {
         append: async (messages) => {

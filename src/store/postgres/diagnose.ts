@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
-import { conversationOf } from '../../events/ids.ts'
+import { conversationOf, streamOf } from '../../events/ids.ts'
 import { type Fallible, task, unwrap } from '../../result/fallible.ts'
 import { bytesText, type DiagnosisFinding, findingOf, roundTrips, roundTripsText } from '../diagnosis.ts'
 import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
@@ -11,8 +11,12 @@ import { currentVersion } from './schema.ts'
 import { openSession, type QueryRow, type DatabaseSession } from './session.ts'
 import { type PostgresSettings, postgresSettings } from './settings.ts'
 
-/** Maximum number of configurations to search for secrets. */
-const mostConfigurations = 1_000
+/** Maximum number of conversations to search for secrets, and of the configurations of each. */
+const mostConversations = 1_000
+const mostConfigurations = 10
+/** Time in which events are counted, in milliseconds, and how many in one statement. */
+const countingTime = 2_000
+const countedAtOnce = 100_000
 /** Share of dead rows, and minimum number of them, from which a table counts as bloated. */
 const deadShare = 0.5
 const leastDead = 10_000
@@ -168,21 +172,37 @@ const permissions = async ({ query }: DatabaseSession, schema: string): Promise<
       )
 }
 
-/** Positions begin with 1 and have no gaps, so their number reveals rows that are gone. */
+/** Positions begin with 1 and have no gaps, so their number reveals rows that are gone. Counts from the newest on while there is time. */
 const positions = async ({ query }: DatabaseSession, schema: string): Promise<DiagnosisFinding> => {
-  const [row = {}] = await query(
-    `SELECT count(*) AS n, coalesce(max(position), 0) AS last FROM ${schema}.events`,
-    [],
-    undefined,
-    60_000,
+  const [newest] = await query(
+    `SELECT e.position AS last FROM ${schema}.events e ORDER BY e.position DESC LIMIT 1`,
   )
-  return row['n'] === row['last']
-    ? findingOf('events', 'ok', `all ${String(row['n'])} events are there`)
-    : findingOf(
+  const last = Number(newest?.['last'] ?? 0)
+  const end = performance.now() + countingTime
+  let to = last
+  while (to > 0 && performance.now() < end) {
+    const from = Math.max(0, to - countedAtOnce)
+    const [row] = await query(
+      `SELECT count(*) AS n FROM ${schema}.events e WHERE e.position > $1 AND e.position <= $2`,
+      [from, to],
+      'positions',
+    )
+    const missing = to - from - Number(row?.['n'])
+    if (missing > 0)
+      return findingOf(
         'events',
         'problem',
-        `there are ${String(row['n'])} events, but the last has position ${String(row['last'])}: rows were removed; restore a dump`,
+        `${missing} of the positions ${from + 1} to ${to} have no event: rows were removed; restore a dump`,
       )
+    to = from
+  }
+  return findingOf(
+    'events',
+    'ok',
+    to === 0
+      ? `all ${last} events are there`
+      : `the newest ${last - to} of ${last} events are there; there was no time to count the others`,
+  )
 }
 
 const bloat = async (
@@ -210,17 +230,23 @@ const bloat = async (
 
 const secrets = async ({ query }: DatabaseSession, schema: string): Promise<DiagnosisFinding> => {
   const rows = await query(
-    `SELECT s.name, e.data FROM ${schema}.events e JOIN ${schema}.streams s ON s.id = e.stream
-     WHERE e.type = 'Configured' LIMIT ${mostConfigurations}`,
+    `SELECT s.name, e.data FROM (
+       SELECT s.id, s.name FROM ${schema}.streams s WHERE starts_with(s.name, $1) ORDER BY s.id DESC LIMIT ${mostConversations}
+     ) s LEFT JOIN LATERAL (
+       SELECT e.data FROM ${schema}.events e WHERE e.stream = s.id AND e.type = 'Configured'
+       ORDER BY e.revision DESC LIMIT ${mostConfigurations}
+     ) e ON true`,
+    [streamOf('')],
   )
   const found = new Set<string>()
   for (const { name, data } of rows) {
     const id = conversationOf(String(name))
-    if (id !== undefined && holdsSecret(String(data))) found.add(id)
+    if (id !== undefined && typeof data === 'string' && holdsSecret(data)) found.add(id)
   }
+  const isBound = new Set(rows.map(({ name }) => name)).size === mostConversations
   return secretsFinding(
     found,
-    rows.length === mostConfigurations ? ` (only ${mostConfigurations} configurations were checked)` : '',
+    isBound ? ` (only the newest ${mostConversations} conversations were checked)` : '',
   )
 }
 

@@ -22,6 +22,11 @@ type FailureTag =
   | 'StoreReadOnly'
   | 'StoreUnavailable'
 
+const full = [
+  'StoreFull',
+  'the disk of the server is full: nothing was written; free some space and try again',
+] as const
+
 // SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html), by code or by class.
 const tags: Readonly<Record<string, readonly [tag: FailureTag, advice: string]>> = {
   '25006': [
@@ -44,10 +49,7 @@ const tags: Readonly<Record<string, readonly [tag: FailureTag, advice: string]>>
     'StoreCorrupt',
     'a function of the store is missing: upgrade palimpsest if a newer version has changed it, or restore a dump',
   ],
-  '53100': [
-    'StoreFull',
-    'the disk of the server is full: nothing was written; free some space and try again',
-  ],
+  '53100': full,
   '53': ['StoreUnavailable', 'the server lacks resources: raise its limits, or lower connections in the URL'],
   '55P03': [
     'StoreBusy',
@@ -60,8 +62,13 @@ const tags: Readonly<Record<string, readonly [tag: FailureTag, advice: string]>>
   ],
   '57': ['StoreUnavailable', 'the server stops or starts: try again'],
   '58': ['StoreUnavailable', 'the server reports an error of its system: check its disk and its log'],
-  XX: ['StoreCorrupt', 'the server reports damaged data: check its log, and restore a dump'],
+  XX: ['StoreUnavailable', 'the server reports an internal error: check its log'],
+  XX001: ['StoreCorrupt', 'the server reports damaged data: check its log, and restore a dump'],
+  XX002: ['StoreCorrupt', 'the server reports a damaged index: check its log, and run REINDEX'],
 }
+
+/** Functions of the server that make tables larger. A quota or a limit of file sizes has no SQLSTATE of its own. */
+const extending: ReadonlySet<unknown> = new Set(['mdextend', 'mdzeroextend'])
 
 /** Reports whether the connection failed rather than a statement on it, so that another attempt may succeed. */
 export const isOfConnection = (error: unknown): boolean => {
@@ -85,7 +92,8 @@ export const storeError = (store: string, cause: unknown): StoreError => {
   if (typeof Reflect.get(Object(cause), '_tag') === 'string') return cause as StoreError
   const code = codeOf(cause)
   const isState = /^[0-9A-Z]{5}$/.test(code)
-  const known = isState ? (tags[code] ?? tags[code.slice(0, 2)]) : undefined
+  const isFull = code === 'XX000' && extending.has(Reflect.get(Object(cause), 'routine'))
+  const known = isFull ? full : isState ? (tags[code] ?? tags[code.slice(0, 2)]) : undefined
   if (known) return { _tag: known[0], message: `${store}: ${known[1]} (${reasonOf(cause)})`, store, cause }
   return isOfConnection(cause)
     ? unavailable(store, reasonOf(cause), cause)

@@ -1,20 +1,25 @@
 import type { ChildProcess } from 'node:child_process'
-import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { openPostgres } from '../../../src/store/postgres/store.ts'
+import type { EventStore } from '../../../src/store/port.ts'
 import { allPages } from '../../../src/store/pages.ts'
 import { event } from '../../../src/testing/contract/support.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { left, right } from '../../support/either.ts'
 import { endsWithTest, start } from '../../support/node.ts'
-import { openedPostgres } from '../../support/postgres/admin.ts'
+import { administrator, openedPostgres } from '../../support/postgres/admin.ts'
 import { externalUrl, noPostgres, whySkipped } from '../../support/postgres/programs.ts'
 import { patientPostgres } from '../../support/postgres/shared.ts'
-import { type PostgresServer, startPostgres } from '../../support/postgres/server.ts'
+import {
+  type PostgresServer,
+  standbyName,
+  startPostgres,
+  startStandby,
+} from '../../support/postgres/server.ts'
 import { runs } from '../../support/runs.ts'
 
 const ownServer = async (settings: readonly string[] = []): Promise<PostgresServer> => {
@@ -33,6 +38,14 @@ const writer = (
   let text = ''
   child.stdout?.on('data', (chunk: Buffer) => (text += chunk.toString()))
   return { child, ids: () => text.split('\n').slice(0, -1) }
+}
+
+const hasEachOnce = async (store: EventStore, acknowledged: readonly string[]): Promise<void> => {
+  const stored = new Map<string, number>()
+  for await (const page of allPages(store))
+    for (const { id } of right(page)) stored.set(id, (stored.get(id) ?? 0) + 1)
+  expect(acknowledged.filter((id) => !stored.has(id))).toEqual([])
+  expect([...stored.values()].filter((times) => times > 1)).toEqual([])
 }
 
 const isOwn = noPostgres === undefined && externalUrl === undefined
@@ -59,12 +72,8 @@ describe.skipIf(!isOwn)(`a PostgreSQL server and its writers that are killed${wh
       }
       for (const { ids } of writers) acknowledged.push(...ids())
     }
-    const stored = new Map<string, number>()
-    for await (const page of allPages(store))
-      for (const { id } of right(page)) stored.set(id, (stored.get(id) ?? 0) + 1)
     expect(acknowledged.length).toBeGreaterThan(50)
-    expect(acknowledged.filter((id) => !stored.has(id))).toEqual([])
-    expect([...stored.values()].filter((times) => times > 1)).toEqual([])
+    await hasEachOnce(store, acknowledged)
   })
 
   test('are a server again for an open store and its followers, without any call failing', async () => {
@@ -95,16 +104,8 @@ describe.skipIf(!isOwn)(`a PostgreSQL server and its writers that are killed${wh
     const store = await openedPostgres(primary.url())
     right(await store.append({ stream: 'a', events: [event()], expected: -1 })())
     await primary.end('SIGINT')
-    const standby = await ownServer()
-    await standby.end('SIGINT')
-    const data = join(standby.folder, 'data')
-    rmSync(data, { recursive: true })
-    cpSync(join(primary.folder, 'data'), data, { recursive: true })
-    appendFileSync(join(data, 'postgresql.conf'), `port = ${standby.port}\n`)
-    writeFileSync(join(data, 'standby.signal'), '')
-    if (process.getuid?.() === 0) spawnSync('chown', ['-R', 'nobody:nogroup', data])
-    spawnSync('chmod', ['700', data])
-    await standby.start()
+    const standby = await startStandby(primary)
+    atEnd(standby.remove)
     expect(readFileSync(join(standby.folder, 'log'), 'utf8')).toMatch(/standby mode/)
     const refused = left(await openPostgres(standby.url())())
     expect(refused).toMatchObject({ _tag: 'StoreReadOnly', message: expect.stringMatching(/is a standby/) })
@@ -112,5 +113,45 @@ describe.skipIf(!isOwn)(`a PostgreSQL server and its writers that are killed${wh
     const both = primary.url().replace('@', `@127.0.0.1:${standby.port},`)
     const found = await openedPostgres(both, false)
     expect(right(await found.append({ stream: 'a', events: [event()], expected: 0 })())).toBe('written')
+  })
+
+  test('a primary that is killed loses nothing acknowledged to the synchronous standby that is promoted', async () => {
+    // PALIMPSEST_RUNS=10 makes it 30 failovers.
+    for (let round = 0; round < runs(3); round++) {
+      const primary = await ownServer()
+      await primary.end('SIGINT')
+      const standby = await startStandby(primary)
+      atEnd(standby.remove)
+      appendFileSync(
+        join(primary.folder, 'data', 'postgresql.conf'),
+        `synchronous_standby_names = '${standbyName}'\n`,
+      )
+      await primary.start()
+      const url = primary
+        .url('palimpsest', patientPostgres)
+        .replace('/postgres?', `,127.0.0.1:${standby.port}/postgres?`)
+      const writers = [1, 2].map((n) => writer(url, `w${n}`))
+      while (writers.some(({ ids }) => ids().length < 30 + round)) await sleep(2)
+      const replication = await (
+        await administrator(primary.url())
+      ).query('SELECT sync_state FROM pg_stat_replication')
+      expect(replication.rows).toEqual([{ sync_state: 'sync' }])
+      await primary.end('SIGKILL')
+      const admin = await administrator(standby.url())
+      const { rows } = await admin.query('SELECT pg_promote()')
+      expect(rows).toEqual([{ pg_promote: true }])
+      const before = writers.map(({ ids }) => ids().length)
+      while (writers.some(({ ids }, n) => ids().length < (before[n] ?? 0) + 10)) await sleep(2)
+      for (const { child } of writers) {
+        child.kill('SIGKILL')
+        await once(child, 'close')
+      }
+      const store = await openedPostgres(standby.url())
+      await hasEachOnce(
+        store,
+        writers.flatMap(({ ids }) => ids()),
+      )
+      await standby.end('SIGQUIT')
+    }
   })
 })

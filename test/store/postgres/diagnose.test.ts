@@ -38,6 +38,27 @@ describe.skipIf(noPostgres !== undefined)(`doctor on PostgreSQL${whySkipped}`, (
     expect(await found(url, 'schema')).toMatchObject([{ status: 'problem' }])
   })
 
+  test('counts a large store in parts, and finds a secret', async () => {
+    const schema = newSchema()
+    const url = await postgresUrl(schema)
+    await openedPostgres(url)
+    const admin = await administrator()
+    await admin.query(`
+      INSERT INTO ${schema}.streams SELECT n, 'conversation-c' || n FROM generate_series(1, 1001) n;
+      INSERT INTO ${schema}.events SELECT n, 1, n - 1, '', 'Noted', '', '', NULL FROM generate_series(1, 100010) n;
+      INSERT INTO ${schema}.events VALUES (100011, 500, 0, '', 'Configured', '{"parameters":{"authorization_token":"abc"}}', '', NULL)`)
+    expect(await found(url, 'events')).toMatchObject([
+      { status: 'ok', message: 'all 100011 events are there' },
+    ])
+    expect(await found(url, 'secrets')).toMatchObject([
+      { status: 'warning', message: expect.stringMatching(/in c500 \(only the newest 1000 conversations/) },
+    ])
+    await admin.query(`DELETE FROM ${schema}.events WHERE position = 9`)
+    expect(await found(url, 'events')).toMatchObject([
+      { status: 'problem', message: expect.stringMatching(/^1 of the positions 1 to 11 have/) },
+    ])
+  })
+
   test.skipIf(externalUrl !== undefined)(
     'finds what a role lacks, and a server that does not answer',
     async () => {

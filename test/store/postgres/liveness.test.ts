@@ -2,10 +2,9 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { lockKey } from '../../../src/store/postgres/settings.ts'
 import type { Liveness, NameRelease } from '../../../src/store/port.ts'
 import { endsWithTest, start } from '../../support/node.ts'
-import { administrator, openedPostgres } from '../../support/postgres/admin.ts'
+import { endHolders, openedPostgres } from '../../support/postgres/admin.ts'
 import { noPostgres, whySkipped } from '../../support/postgres/programs.ts'
 import { newSchema, postgresUrl } from '../../support/postgres/shared.ts'
 
@@ -32,15 +31,6 @@ const inherited = async ({ inherit }: Liveness, name: string): Promise<NameRelea
     if (release) return release
     await sleep(1)
   }
-}
-
-/** Ends the sessions that hold a name, as the end of their connections does. */
-const endHolders = async (schema: string, name: string): Promise<void> => {
-  const admin = await administrator()
-  const key = BigInt.asUintN(64, BigInt(lockKey(schema, `name ${name}`)))
-  await admin.query(
-    `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = ${key >> 32n} AND objid = ${key & 0xffffffffn}`,
-  )
 }
 
 describe.skipIf(noPostgres !== undefined)(`a name that a process holds in PostgreSQL${whySkipped}`, () => {

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { atEnd } from '../at-end.ts'
+import { lockKey } from '../../../src/store/postgres/settings.ts'
 import { openPostgres } from '../../../src/store/postgres/store.ts'
 import type { EventStore } from '../../../src/store/port.ts'
 import { right } from '../either.ts'
@@ -40,4 +41,13 @@ export const newRole = async (
     role,
     urlOf: async (schema) => (await postgresUrl(schema)).replace(/\/\/[^@]*@/, `//${role}@`),
   }
+}
+
+/** Ends the sessions that hold a name, as the end of their connections does. */
+export const endHolders = async (schema: string, name: string): Promise<void> => {
+  const admin = await administrator()
+  const key = BigInt.asUintN(64, BigInt(lockKey(schema, `name ${name}`)))
+  await admin.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = ${key >> 32n} AND objid = ${key & 0xffffffffn}`,
+  )
 }

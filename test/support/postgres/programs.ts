@@ -60,7 +60,7 @@ export const preparePrograms = (copyTo: string): ServerPrograms => {
   const there = embedded()
   if (there === undefined) return programsIn(installed() ?? debian)
   const copy = join(copyTo, 'native')
-  cpSync(there, copy, { recursive: true })
+  cpSync(there, copy, { recursive: true, preserveTimestamps: true })
   // The package leaves these to a script of its installation.
   const links = JSON.parse(readFileSync(join(copy, 'pg-symlinks.json'), 'utf8')) as readonly Link[]
   for (const { source, target } of links) {
@@ -85,6 +85,12 @@ export const serverFolder = (beginning: string): string => {
   const folder = mkdtempSync(join(tmpdir(), beginning))
   if (isRoot) spawnSync('chown', ['nobody:nogroup', folder])
   return folder
+}
+
+/** Makes files that were copied those of the server. */
+export const giveToServer = (path: string): void => {
+  if (isRoot) spawnSync('chown', ['-R', 'nobody:nogroup', path])
+  spawnSync('chmod', ['-R', 'go-rwx', path])
 }
 
 export const removeFolder = (folder: string): void => rmSync(folder, { recursive: true, force: true })

@@ -1,10 +1,27 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { appendFileSync, closeSync, existsSync, openSync, readFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { asServer, preparePrograms, removeFolder, serverFolder, type ServerPrograms } from './programs.ts'
+import { kept } from '../kept.ts'
+import {
+  asServer,
+  giveToServer,
+  preparePrograms,
+  removeFolder,
+  serverFolder,
+  type ServerPrograms,
+} from './programs.ts'
 
 /** A PostgreSQL server on loopback. */
 export interface PostgresServer {
@@ -12,8 +29,8 @@ export interface PostgresServer {
   readonly folder: string
   /** The URL of a store on the server, by the name of its schema. */
   readonly url: (schema?: string, parameters?: string) => string
-  /** Starts it again after `kill` or `stop`. */
-  readonly start: () => Promise<void>
+  /** Starts it again after `end`; no file of it may then have more bytes than the limit. */
+  readonly start: (limit?: number) => Promise<void>
   /** Ends it at once (SIGQUIT to the postmaster), or as a crash does (SIGKILL). */
   readonly end: (signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL') => Promise<void>
   /** Ends it, and removes its files. */
@@ -31,16 +48,30 @@ const freePort = async (): Promise<number> => {
   return port
 }
 
+/** Fills a folder with the files of a new server: a copy of what `initdb` has made once. */
+const prepareData = async (programs: ServerPrograms, folder: string): Promise<string> => {
+  const data = join(folder, 'data')
+  const { size, mtimeMs } = statSync(programs.postgres)
+  const template = await kept('postgres', `${size}-${Math.floor(mtimeMs)}-${process.getuid?.()}`, (made) => {
+    const [command, ...args] = asServer(programs.initdb, '-D', data, '-U', owner, '-A', 'trust', '-E', 'UTF8')
+    const ran = spawnSync(command, [...args, '--locale=C', '--no-sync', '--no-instructions'], {
+      encoding: 'utf8',
+    })
+    if (ran.status !== 0) throw new Error(`initdb: ${ran.stderr}${ran.stdout}`)
+    cpSync(data, made, { recursive: true })
+    removeFolder(data)
+    return Promise.resolve()
+  })
+  cpSync(template, data, { recursive: true })
+  giveToServer(data)
+  return data
+}
+
 /** Starts a new server. What it says is in its folder, in the file `log`. */
 export const startPostgres = async (settings: readonly string[] = []): Promise<PostgresServer> => {
   const folder = serverFolder('palimpsest-postgres-')
   const programs = preparePrograms(folder)
-  const data = join(folder, 'data')
-  const [command, ...args] = asServer(programs.initdb, '-D', data, '-U', owner, '-A', 'trust', '-E', 'UTF8')
-  const made = spawnSync(command, [...args, '--locale=C', '--no-sync', '--no-instructions'], {
-    encoding: 'utf8',
-  })
-  if (made.status !== 0) throw new Error(`initdb: ${made.stderr}${made.stdout}`)
+  const data = await prepareData(programs, folder)
   const port = await freePort()
   const lines = [
     `port = ${port}`,
@@ -56,12 +87,39 @@ export const startPostgres = async (settings: readonly string[] = []): Promise<P
   return running(programs, folder, port)
 }
 
+/** Starts a standby on a copy of a server that is stopped. It follows that server once it runs again. */
+export const startStandby = async (
+  primary: PostgresServer,
+  settings: readonly string[] = [],
+): Promise<PostgresServer> => {
+  const folder = serverFolder('palimpsest-postgres-')
+  const programs = preparePrograms(folder)
+  const data = join(folder, 'data')
+  cpSync(join(primary.folder, 'data'), data, { recursive: true })
+  const port = await freePort()
+  const lines = [
+    `port = ${port}`,
+    `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=${owner} application_name=${standbyName}'`,
+    // Once it is the primary, it waits for nobody.
+    "synchronous_standby_names = ''",
+    ...settings,
+  ]
+  appendFileSync(join(data, 'postgresql.conf'), `${lines.join('\n')}\n`)
+  writeFileSync(join(data, 'standby.signal'), '')
+  giveToServer(data)
+  return running(programs, folder, port)
+}
+
+/** The name of a standby in `synchronous_standby_names`. */
+export const standbyName = 'standby'
+
 const running = async (programs: ServerPrograms, folder: string, port: number): Promise<PostgresServer> => {
   const data = join(folder, 'data')
-  const start = async (): Promise<void> => {
+  const start = async (limit?: number): Promise<void> => {
+    const limited = limit === undefined ? [] : ['prlimit', `--fsize=${limit}`]
     for (;;) {
       const log = openSync(join(folder, 'log'), 'a')
-      const [command, ...args] = asServer(programs.postgres, '-D', data)
+      const [command = '', ...args] = [...limited, ...asServer(programs.postgres, '-D', data)]
       const child = spawn(command, args, { stdio: ['ignore', log, log], detached: true })
       child.unref()
       closeSync(log)
