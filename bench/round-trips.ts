@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openEvents, storeOn } from '../src/api/open.ts'
 import { orThrow } from '../src/result/fallible.ts'
 
-/** How many reads of a load wait for one another: in a store whose reads are answered together, once all that can be asked are. */
+/** Counts the reads of a load that wait for one another: in a store that answers reads together, once all that can be asked are. */
 export const roundTrips = async (url: string, id: string): Promise<number> => {
   const events = await orThrow(openEvents(url))
   let waiting: (() => void)[] = []

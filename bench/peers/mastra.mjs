@@ -1,43 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { LibSQLStore } from '@mastra/libsql'
+import { openMemory } from './mastra-memory.mjs'
 
-const [threadId, resourceId] = ['bench', 'bench']
-
-/** The memory of Mastra's agents, in libsql: a row a message. */
+/** The memory of Mastra's agents, in libsql. */
 export const peer = () => ({
   name: 'Mastra core 1.71, libsql 1.23',
   durable: false,
-  open: async (folder) => {
-    const store = new LibSQLStore({ id: 'bench', url: `file:${join(folder, 'mastra.db')}` })
-    await store.init()
-    const memory = await store.getStore('memory')
-    if (!(await memory.getThreadById({ threadId }))) {
-      const now = new Date()
-      const thread = { id: threadId, resourceId, title: 'bench', createdAt: now, updatedAt: now }
-      await memory.saveThread({ thread })
-    }
-    const read = async (options) => (await memory.listMessages({ threadId, ...options })).messages
-    return {
-      append: async (messages) => {
-        for (const message of messages) await memory.saveMessages({ messages: [mastraMessage(message)] })
-      },
-      last: (count) => read({ perPage: count, orderBy: { field: 'createdAt', direction: 'DESC' } }),
-      all: () => read({ perPage: false }),
-      close: () => store.close(),
-    }
-  },
-})
-
-// It orders messages by this time, in milliseconds.
-let time = Date.now()
-
-const mastraMessage = ({ role, content }) => ({
-  id: randomUUID(),
-  threadId,
-  resourceId,
-  role,
-  createdAt: new Date(time++),
-  type: 'v2',
-  content: { format: 2, parts: [{ type: 'text', text: content }] },
+  open: (folder) => openMemory(new LibSQLStore({ id: 'bench', url: `file:${join(folder, 'mastra.db')}` })),
 })

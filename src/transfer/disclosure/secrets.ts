@@ -24,7 +24,10 @@ interface SecretScanner<P> {
   readonly end: () => Promise<readonly PlacedSecret<P>[]>
 }
 
-/** Number of characters that are scanned at once. Small texts are scanned together, because each scan takes 0.2 ms, and a scan is not interrupted. */
+/**
+ * Number of characters that are scanned at once. Small texts are scanned together, because each scan takes 0.2 ms, and a scan is not
+ * interrupted.
+ */
 const windowLength = 64 * 1024
 /** Number of characters that two windows of a long text share: no credential is longer. */
 const overlap = 16 * 1024

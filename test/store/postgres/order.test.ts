@@ -1,22 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { openPostgres } from '../../../src/store/postgres/store.ts'
-import type { EventStore, FollowItem } from '../../../src/store/port.ts'
+import type { FollowItem } from '../../../src/store/port.ts'
 import { event } from '../../../src/testing/contract/support.ts'
 import { right } from '../../support/either.ts'
 import { administrator, openedPostgres } from '../../support/postgres/admin.ts'
 import { noPostgres, whySkipped } from '../../support/postgres/programs.ts'
+import { followed, writtenAtOnce } from '../../support/postgres/order.ts'
 import { newSchema, postgresUrl } from '../../support/postgres/shared.ts'
 import { runs } from '../../support/runs.ts'
-
-/** Follows a store until it has had so many events; their ids, in order. */
-const followed = async (store: EventStore, count: number, after?: string): Promise<readonly string[]> => {
-  const ids: string[] = []
-  for await (const item of store.follow({ ...(after !== undefined && { after }) })) {
-    if (item.type === 'event') ids.push(item.event.id)
-    if (ids.length === count) break
-  }
-  return ids
-}
 
 describe.skipIf(noPostgres !== undefined)(`the order of all events on PostgreSQL${whySkipped}`, () => {
   test('is one for four followers beside eight writers: they miss nothing', async () => {
@@ -27,20 +18,9 @@ describe.skipIf(noPostgres !== undefined)(`the order of all events on PostgreSQL
     const writers = await Promise.all(Array.from({ length: 8 }, () => openedPostgres(url)))
     const followers = await Promise.all(Array.from({ length: 4 }, () => openedPostgres(url)))
     const seen = followers.map((store) => followed(store, 8 * each))
-    const written = await Promise.all(
-      writers.map(async (store, writer) => {
-        const ids: string[] = []
-        for (let n = 0; n < each; n++) {
-          // Of different sizes, so that they end in another order than they began.
-          const one = event('x'.repeat(((n + writer) % 7) * 3_000))
-          ids.push(one.id)
-          right(await store.append({ stream: `w${writer}`, events: [one], expected: n - 1 })())
-        }
-        return ids
-      }),
-    )
+    const written = await writtenAtOnce(writers, each)
     const [first, ...others] = await Promise.all(seen)
-    expect(first?.toSorted()).toEqual(written.flat().toSorted())
+    expect(first?.toSorted()).toEqual(written.toSorted())
     for (const other of others) expect(other).toEqual(first)
     const positions = await (
       await administrator()

@@ -7,8 +7,9 @@ import { event } from '../../../src/testing/contract/support.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { right } from '../../support/either.ts'
 import { administrator, newRole, openedPostgres } from '../../support/postgres/admin.ts'
+import { followed, writtenAtOnce } from '../../support/postgres/order.ts'
 import { externalUrl, noPostgres, whySkipped } from '../../support/postgres/programs.ts'
-import { type Pooler, poolerTo } from '../../support/postgres/pooler.ts'
+import { type TransactionPooler, poolerTo } from '../../support/postgres/pooler.ts'
 import { newSchema, postgresUrl } from '../../support/postgres/shared.ts'
 import { runs, scale } from '../../support/runs.ts'
 
@@ -16,7 +17,7 @@ import { runs, scale } from '../../support/runs.ts'
 const pooled = async (
   sessions: number,
   url?: string,
-): Promise<{ readonly url: string; readonly pooler: Pooler }> => {
+): Promise<{ readonly url: string; readonly pooler: TransactionPooler }> => {
   const direct = url ?? (await postgresUrl())
   const port = Number(/:(\d+)\//.exec(direct)?.[1])
   const pooler = await poolerTo(port, sessions)
@@ -97,26 +98,11 @@ describe.skipIf(!isOwn)(`PostgreSQL through a pooler in transaction mode${whySki
     const each = runs(50)
     const total = 6 * each
     const followers = await Promise.all(Array.from({ length: 2 }, () => openedPostgres(url)))
-    const seen = followers.map(async (store) => {
-      const ids: string[] = []
-      for await (const item of store.follow({}))
-        if (item.type === 'event' && ids.push(item.event.id) === total) break
-      return ids
-    })
+    const seen = followers.map((store) => followed(store, total))
     const writers = await Promise.all(Array.from({ length: 6 }, () => openedPostgres(url)))
-    const written = await Promise.all(
-      writers.map(async (store, writer) => {
-        const ids: string[] = []
-        for (let n = 0; n < each; n++) {
-          const one = event('x'.repeat(((n + writer) % 7) * 3_000))
-          ids.push(one.id)
-          right(await store.append({ stream: `w${writer}`, events: [one], expected: n - 1 })())
-        }
-        return ids
-      }),
-    )
+    const written = await writtenAtOnce(writers, each)
     const [first, second] = await Promise.all(seen)
-    expect(first?.toSorted()).toEqual(written.flat().toSorted())
+    expect(first?.toSorted()).toEqual(written.toSorted())
     expect(second).toEqual(first)
   })
 

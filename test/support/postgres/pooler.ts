@@ -9,7 +9,7 @@ import { atEnd } from '../at-end.ts'
 // versions before 1.21.
 
 /** A pooler on loopback. */
-export interface Pooler {
+export interface TransactionPooler {
   readonly port: number
   /** The number of times that a session was lent. */
   readonly lent: () => number
@@ -80,7 +80,7 @@ interface PoolClient {
 }
 
 /** Starts a pooler with so many sessions before a server on loopback that trusts its users; it ends with the test. */
-export const poolerTo = async (port: number, sessions: number): Promise<Pooler> => {
+export const poolerTo = async (port: number, sessions: number): Promise<TransactionPooler> => {
   const free: ServerSession[] = []
   const queue: PoolClient[] = []
   const sockets = new Set<Socket>()

@@ -58,7 +58,7 @@ export const outlineOf = ({ events, tokens }: EmbeddedFile, from: number, to: nu
  */
 export const overviewOf = ({ events, tokens }: EmbeddedFile, most: number) => {
   const buckets = Math.min(most, events.length)
-  const retries = retriesIn(events)
+  const retries = new Set(retriesIn(events))
   const first = Array.from({ length: buckets }, (_, bucket) => Math.ceil((bucket * events.length) / buckets))
   const parts = first.map((from, bucket) => ({
     events: events.slice(from, first[bucket + 1]),
@@ -80,9 +80,6 @@ export const overviewOf = ({ events, tokens }: EmbeddedFile, most: number) => {
     markers: parts.map((part) => markersIn(part.events).length),
     rewinds: parts.map((part) => rewindsIn(part.events).length),
     failed: parts.map((part) => failedIn(part.events).length),
-    retries: first.map((from, bucket) => {
-      const end = first[bucket + 1] ?? events.length
-      return retries.filter((position) => position >= from && position < end).length
-    }),
+    retries: parts.map((part) => part.events.filter(({ position }) => retries.has(position)).length),
   }
 }
