@@ -47,6 +47,8 @@ export interface MessageTree {
   /** Reads the events recorded since. */
   readonly update: () => Promise<void>
   readonly exists: () => boolean
+  /** Reports whether content was erased since it was read, so that messages would be found here that the store no longer has. */
+  readonly isErased: () => boolean
   readonly place: (list: readonly LangChainMessage[]) => ListPlace
   /** Finds a message by its content anywhere in the conversation; `id` is the id that it has in addition. */
   readonly find: (message: LangChainMessage) => { readonly at: number; readonly id?: string } | undefined
@@ -66,6 +68,7 @@ export const messageTree = (chat: Conversation): MessageTree => {
   const nodes: (MessageNode | undefined)[] = []
   const byContent = new Map<string, MessageNode[]>()
   let head: MessageNode | undefined = root
+  let isErased = false
 
   const added = (parent: MessageNode, position: number, data: Message): MessageNode => {
     const message = langChainMessageOf(data)
@@ -92,10 +95,16 @@ export const messageTree = (chat: Conversation): MessageTree => {
     nodeAt: (position) => (position === START ? root : nodes[position]),
     newest: () => head ?? root,
     exists: () => nodes.length > 0,
+    isErased: () => isErased,
     update: async () => {
       try {
-        if ((await chat.position()) < nodes.length) return
-        for await (const event of chat.events({ from: nodes.length })) see(event)
+        const last = await chat.position()
+        if (last < nodes.length) return
+        const read = nodes.length === 0 ? last : START
+        for await (const event of chat.events({ from: nodes.length })) {
+          see(event)
+          if (event.type === 'Erased' && event.position > read) isErased = true
+        }
       } catch (error) {
         if (!isError(error, 'ConversationNotFound')) throw error
       }

@@ -68,8 +68,8 @@ export interface GraphThread {
   /** Adds a record to those that `flush` notes. */
   readonly record: (record: CheckpointRecord | WritesRecord) => void
   /**
-   * Notes the records that were added, together. Returns false if another process has noted something since they were made: then this
-   * object must no longer be used, and they must be made and noted again.
+   * Notes the records that were added, together. Returns false if another process has noted or erased something since they were made: then
+   * this object must no longer be used, and they must be made and noted again.
    */
   readonly flush: () => Promise<boolean>
   /** Packs a value: a message that the conversation has becomes a reference, and so does a large value, which is noted once. */
@@ -205,7 +205,7 @@ export const graphThread = (chat: Conversation): GraphThread => {
     await updateNotes()
   }
   const flush = async (): Promise<boolean> => {
-    if (isOutdated) return false
+    if (isOutdated || messages.isErased()) return false
     const records = waiting
     waiting = []
     if (records.length === 0) return true
@@ -316,6 +316,8 @@ export const graphThread = (chat: Conversation): GraphThread => {
       if (kept === undefined || !checkpoint) {
         if (!messages.exists()) return true
         await note('forgotten', { before: next })
+        // A thread may be deleted while a call waits for its result, but not erased while the model sees the call.
+        await messages.show(messages.root)
         await chat.erase({ reason: 'the thread was deleted' })
         return true
       }

@@ -221,8 +221,10 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
     for (const threadId of threadIds)
       for await (const conversation of this.#conversations(threadId, undefined))
         for (let attempt = 1; attempt <= mostAttempts; attempt += 1) {
-          const isDone = await this.#withThread(conversation, (thread) =>
-            thread.forget(strategy === 'delete' ? undefined : thread.newest()),
+          const isDone = await untilCurrent('StaleContext', () =>
+            this.#withThread(conversation, (thread) =>
+              thread.forget(strategy === 'delete' ? undefined : thread.newest()),
+            ),
           )
           if (isDone) break
           this.#threads.forget(conversation)
@@ -312,7 +314,10 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
   }
 
   async #current(conversation: string): Promise<GraphThread> {
-    const thread = this.#threads.get(conversation) ?? graphThread(this.#store.conversation(conversation))
+    const known = this.#threads.get(conversation)
+    await known?.update()
+    if (known && !known.messages.isErased()) return known
+    const thread = graphThread(this.#store.conversation(conversation))
     this.#threads.set(conversation, thread)
     await thread.update()
     return thread

@@ -324,6 +324,33 @@ describe('a checkpointer of LangGraph', () => {
     )
   })
 
+  test('deletes a thread in which a call waits for its result', async () => {
+    const store = await opened('memory:')
+    const saver = checkpointSaver(store)
+    const asked = new AIMessage({
+      content: '',
+      tool_calls: [{ id: 'c', name: 'delete_line', args: { line: 60 } }],
+    })
+    await putOne(saver, 1, { messages: [new HumanMessage('Delete line 60.'), asked] })
+    await saver.deleteThread('t')
+    expect(await saver.getTuple({ configurable: { thread_id: 't' } })).toBeUndefined()
+    expect(JSON.stringify(await store.conversation(conversationIdOf('t')).full())).not.toContain('60')
+  })
+
+  test('keeps a message that is put again after its thread was deleted, also by another process', async () => {
+    const store = await opened('memory:')
+    const [one, other] = [checkpointSaver(store), checkpointSaver(store)]
+    const values = { messages: [new HumanMessage({ id: 'm', content: 'a question' })] }
+    await putOne(one, 1, values)
+    await putOne(other, 2, values)
+    await one.deleteThread('t')
+    for (const [index, saver] of [one, other, checkpointSaver(store)].entries()) {
+      await putOne(saver, 3 + index, values)
+      const found = await checkpointSaver(store).getTuple({ configurable: { thread_id: 't' } })
+      expect(await plain(found?.checkpoint.channel_values)).toEqual(await plain(values))
+    }
+  })
+
   test('stores a message and a large value once for all checkpoints', async () => {
     const store = await opened('memory:')
     const saver = checkpointSaver(store)
