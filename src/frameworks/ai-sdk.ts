@@ -4,7 +4,13 @@ import type { LanguageModelV4, LanguageModelV4Middleware, LanguageModelV4StreamP
 import { isFields } from '../events/json.ts'
 import { mostReply } from '../recorder/collector.ts'
 import type { ExchangeReply } from '../recorder/exchange.ts'
-import { createRecordQueue, type RecordListeners, type RecordTarget } from '../recorder/record-queue.ts'
+import {
+  createRecordQueue,
+  listenerKinds,
+  type RecordListeners,
+  type RecordTarget,
+} from '../recorder/record-queue.ts'
+import { checkedOptions } from '../store/given.ts'
 import { watchedStream } from '../recorder/watch-stream.ts'
 
 export { chatStore, type ChatStore, type ChatStoreOptions } from './chat-store.ts'
@@ -27,11 +33,8 @@ export interface RecordingMiddleware extends LanguageModelV4Middleware {
  *
  * const model = wrapLanguageModel({ model: languageModel, middleware: aiSdkMiddleware(store) })
  */
-export const aiSdkMiddleware = (
-  store: RecordTarget,
-  listeners: RecordListeners = {},
-): RecordingMiddleware => {
-  const queue = createRecordQueue(store, listeners)
+export const aiSdkMiddleware = (store: RecordTarget, listeners?: RecordListeners): RecordingMiddleware => {
+  const queue = createRecordQueue(store, checkedOptions(listeners, listenerKinds))
   const add = (model: LanguageModelV4, body: unknown, begun: Date, reply: ExchangeReply): void => {
     const text = typeof body === 'string' ? body : JSON.stringify(body ?? null)
     const path = pathOf(model, text)

@@ -6,6 +6,8 @@ import { isError } from '../api/errors.ts'
 import type { Store } from '../api/promises.ts'
 import { invalidInput } from '../events/errors.ts'
 import { toError } from '../result/typed-error.ts'
+import { checkedOptions, checkStore } from '../store/given.ts'
+import { kinds, type OptionKinds } from '../store/options.ts'
 import { openStream, readStream, writeStream } from './kept-streams.ts'
 import { readHistory, replaceMessages } from './message-history.ts'
 import { jsonOf, untilCurrent } from './shared-chats.ts'
@@ -58,8 +60,9 @@ export interface ChatStoreOptions {
  * console.log(await chats.load('chat-1'))
  * await store.close()
  */
-export const chatStore = (store: Store, options: ChatStoreOptions = {}): ChatStore => {
-  const { onProblem = warn, silence = 30_000 } = options
+export const chatStore = (store: Store, options?: ChatStoreOptions): ChatStore => {
+  checkStore(store)
+  const { onProblem = warn, silence = 30_000 } = checkedOptions(options, optionKinds)
   if (!(silence >= 300))
     throw toError(invalidInput('silence', 'must be a number of milliseconds, 300 or more'))
   const load = async <UI extends UIMessage>(id: string): Promise<UI[]> => {
@@ -95,6 +98,8 @@ export const chatStore = (store: Store, options: ChatStoreOptions = {}): ChatSto
     },
   }
 }
+
+const optionKinds: OptionKinds<ChatStoreOptions> = { onProblem: kinds.call, silence: kinds.number }
 
 /** Headers of a stream of messages, as the AI SDK sends them. */
 const headers = {

@@ -5,6 +5,8 @@ import { text as textFrom } from 'node:stream/consumers'
 import { isError, type PalimpsestError } from '../api/errors.ts'
 import type { Store } from '../api/promises.ts'
 import { inOrder } from '../conversation/writing/in-order.ts'
+import { checkedOptions, checkStore } from '../store/given.ts'
+import { kinds, type OptionKinds } from '../store/options.ts'
 import { configFolderOf, localTranscripts } from './local-transcripts.ts'
 import { sessionConversation, sessionIn, type SessionKey, sessionPrefix } from './session-keys.ts'
 import {
@@ -49,6 +51,8 @@ export interface SessionStoreOptions {
   readonly onProblem?: ((error: PalimpsestError, conversation: string) => void) | undefined
 }
 
+const optionKinds: OptionKinds<SessionStoreOptions> = { configFolder: kinds.text, onProblem: kinds.call }
+
 /** The remembered state of a transcript. */
 interface KnownTranscript {
   readonly revision: number
@@ -78,8 +82,12 @@ const mostRemembered = 100
  * await sessions.settled()
  * await store.close()
  */
-export const sessionStore = (store: Store, options: SessionStoreOptions = {}): AgentSessionStore => {
-  const { configFolder = configFolderOf(process.env), onProblem = warn } = options
+export const sessionStore = (store: Store, options?: SessionStoreOptions): AgentSessionStore => {
+  checkStore(store, ['conversation', 'writeOriginal', 'originals'])
+  const { configFolder = configFolderOf(process.env), onProblem = warn } = checkedOptions(
+    options,
+    optionKinds,
+  )
   const known = new Map<string, KnownTranscript>()
   const oneByOne = inOrder()
   const projections = createSessionProjections(store, onProblem)

@@ -24,6 +24,7 @@ import { inOrder } from '../conversation/writing/in-order.ts'
 import { invalidInput } from '../events/errors.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import { toError } from '../result/typed-error.ts'
+import { checkStore } from '../store/given.ts'
 import { createLruCache } from '../store/lru.ts'
 import { isLangChainMessage, type LangChainMessage } from './langchain-messages.ts'
 import { isFrom, type MessageIds, type MessageNode } from './langgraph-messages.ts'
@@ -92,6 +93,7 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
 
   constructor(store: Store) {
     super()
+    checkStore(store, ['conversation', 'conversations'])
     this.#store = store
   }
 

@@ -15,6 +15,7 @@ import { inOrder } from '../conversation/writing/in-order.ts'
 import { invalidInput } from '../events/errors.ts'
 import { START } from '../events/events.ts'
 import { toError } from '../result/typed-error.ts'
+import { checkStore } from '../store/given.ts'
 import { itemsOf, messageOf } from './agent-items.ts'
 import { type MessageHistory, readHistory, replaceMessages } from './message-history.ts'
 import { jsonOf, untilCurrent } from './shared-chats.ts'
@@ -59,6 +60,7 @@ interface ItemHistory extends MessageHistory {
  * await store.close()
  */
 export const agentsSession = (store: Store, id: string): AgentsSession => {
+  checkStore(store)
   const chat = store.conversation(id)
   const transactions = transactionLog(chat)
   const oneByOne = inOrder()

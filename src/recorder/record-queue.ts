@@ -1,3 +1,5 @@
+import { checkStore } from '../store/given.ts'
+import { kinds, type OptionKinds } from '../store/options.ts'
 import { createBacklog, noRoom } from './backlog.ts'
 import type { ModelExchange } from './exchange.ts'
 import type { RecordedCall } from './recorder.ts'
@@ -24,6 +26,8 @@ export interface RecordListeners {
   readonly onRecorded?: ((call: RecordedCall) => void) | undefined
 }
 
+export const listenerKinds: OptionKinds<RecordListeners> = { onGap: kinds.call, onRecorded: kinds.call }
+
 /** Outcome of a call: `call` if it was recorded, `problem` if it was not; neither if there was nothing to record. */
 export interface RecordOutcome {
   readonly call?: RecordedCall
@@ -47,6 +51,7 @@ export const createRecordQueue = (
   store: RecordTarget,
   { onGap, onRecorded }: RecordListeners = {},
 ): RecordQueue => {
+  checkStore(store, ['record', 'conversation'])
   let last: Promise<void> = Promise.resolve()
   const backlog = createBacklog()
   let missed = 0

@@ -1,7 +1,10 @@
 import { createCollector, mostReply } from './collector.ts'
 import { apiAt, type ModelExchange, withoutOtherHeaders } from './exchange.ts'
+import { checkedOptions } from '../store/given.ts'
+import { kinds } from '../store/options.ts'
 import {
   createRecordQueue,
+  listenerKinds,
   type RecordListeners,
   type RecordQueue,
   type RecordTarget,
@@ -31,10 +34,9 @@ export interface RecordingFetch {
  * const recorded = recordingFetch(store)
  * await recorded.settled()
  */
-export const recordingFetch = (
-  store: RecordTarget,
-  { fetch: send = globalThis.fetch, ...listeners }: RecordingFetchOptions = {},
-): RecordingFetch => {
+export const recordingFetch = (store: RecordTarget, options?: RecordingFetchOptions): RecordingFetch => {
+  const fields = { fetch: kinds.call, ...listenerKinds }
+  const { fetch: send = globalThis.fetch, ...listeners } = checkedOptions(options, fields)
   const queue = createRecordQueue(store, listeners)
   const recording = async (...[input, init]: Parameters<typeof globalThis.fetch>): Promise<Response> => {
     const { pathname, isCall } = callAt(input, init)

@@ -41,9 +41,9 @@ export const kinds = {
   anything: kind(() => true, ''),
 } satisfies Readonly<Record<string, Kind>>
 
-/** Returns a test for an option whose value must be one of the given strings. */
-export const oneOf = (names: readonly string[]): Kind =>
-  kind((value) => typeof value === 'string' && names.includes(value), `must be one of ${names.join(', ')}`)
+/** Returns a test for an option whose value must be one of the given ones. */
+export const oneOf = (values: readonly (string | boolean)[]): Kind =>
+  kind((value) => values.some((each) => each === value), `must be one of ${values.join(', ')}`)
 
 /**
  * Reports whether a value is a list whose elements all pass a test. Stops at the first element that fails, because a sparse array may

@@ -5,6 +5,8 @@ import { contentOf, type ConversationEvent, type Covers, type Message } from '..
 import { type Item, messagesOf } from '../../../projections/effective.ts'
 import type { EntryVisibility, MessageHit, MessageHits } from '../../../projections/lookups.ts'
 import { toError } from '../../../result/typed-error.ts'
+import { checkedOptions, checkMethods } from '../../../store/given.ts'
+import { type OptionKinds, oneOf } from '../../../store/options.ts'
 import { beginningOf } from '../../context/policy/cut-text.ts'
 import { resultBlocksIn } from '../../context/policy/result-limit.ts'
 import { type Tool, tool, type ToolOptions } from '../../tools/tool.ts'
@@ -43,40 +45,46 @@ export const [searchName, readName] = ['search_history', 'read_history'] as cons
  * rewinds hide from it, and restores what a marker hides. Results say that they are from the past, and are at most `maxResult` bytes.
  * docs/tools.md.
  */
-export const historyTools = (
-  chat: HistorySource,
-  { restore = 'approve' }: HistoryToolsOptions = {},
-): readonly Tool[] => [
-  made({
-    name: searchName,
-    description: `Finds any text in this conversation from its beginning, also in messages that you no longer see because a summary or a note such as "[12 earlier messages are not shown.]" stands in their place. Search before you say that something is unknown or was never said. Ignores case only; the newest hits come first. ${readName} shows a hit in full.`,
-    input: searchInput,
-    effect: 'none',
-    run: (input, { maxResult }) => searchHistory(chat, input, maxResult),
-  }),
-  made({
-    name: readName,
-    description: `Reads messages of this conversation by their positions, also messages that you no longer see. ${searchName} finds positions; a summary names the positions that it covers.`,
-    input: readInput,
-    effect: 'none',
-    run: (input, { maxResult }) => readHistory(chat, input, maxResult),
-  }),
-  ...(restore === false
-    ? []
-    : [
-        made({
-          name: 'restore_history',
-          description: `Shows you again everything that a summary or a truncation hides, in its place. It makes the context longer for the rest of the conversation: ${readName} is enough to look something up.`,
-          input: z.object({ marker: z.int().min(0).describe('Position of the summary or truncation.') }),
-          effect: 'idempotent',
-          approve: restore === 'approve',
-          run: async ({ marker }, { key }) => {
-            await chat.restore({ marker, commandId: key })
-            return `You see again what the marker at ${marker} hid.`
-          },
-        }),
-      ]),
-]
+export const historyTools = (chat: HistorySource, options?: HistoryToolsOptions): readonly Tool[] => {
+  const needed = ['position', 'events', 'effective', 'search', 'restore']
+  checkMethods('chat', chat, needed, 'a conversation: pass store.conversation(id)')
+  const { restore = 'approve' } = checkedOptions(options, optionKinds)
+  return [
+    made({
+      name: searchName,
+      description: `Finds any text in this conversation from its beginning, also in messages that you no longer see because a summary or a note such as "[12 earlier messages are not shown.]" stands in their place. Search before you say that something is unknown or was never said. Ignores case only; the newest hits come first. ${readName} shows a hit in full.`,
+      input: searchInput,
+      effect: 'none',
+      run: (input, { maxResult }) => searchHistory(chat, input, maxResult),
+    }),
+    made({
+      name: readName,
+      description: `Reads messages of this conversation by their positions, also messages that you no longer see. ${searchName} finds positions; a summary names the positions that it covers.`,
+      input: readInput,
+      effect: 'none',
+      run: (input, { maxResult }) => readHistory(chat, input, maxResult),
+    }),
+    ...(restore === false
+      ? []
+      : [
+          made({
+            name: 'restore_history',
+            description: `Shows you again everything that a summary or a truncation hides, in its place. It makes the context longer for the rest of the conversation: ${readName} is enough to look something up.`,
+            input: z.object({ marker: z.int().min(0).describe('Position of the summary or truncation.') }),
+            effect: 'idempotent',
+            approve: restore === 'approve',
+            run: async ({ marker }, { key }) => {
+              await chat.restore({ marker, commandId: key })
+              return `You see again what the marker at ${marker} hid.`
+            },
+          }),
+        ]),
+  ]
+}
+
+const optionKinds: OptionKinds<HistoryToolsOptions> = {
+  restore: oneOf(['approve', true, false]),
+}
 
 /** Returns a note for the model in a summary of these items: how to see what the summary leaves out. */
 export const historyNote = (items: readonly Item[]): string => {
