@@ -316,8 +316,6 @@ export const graphThread = (chat: Conversation): GraphThread => {
       if (kept === undefined || !checkpoint) {
         if (!messages.exists()) return true
         await note('forgotten', { before: next })
-        // A thread may be deleted while a call waits for its result, but not erased while the model sees the call.
-        await messages.show(messages.root)
         await chat.erase({ reason: 'the thread was deleted' })
         return true
       }

@@ -223,10 +223,8 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
     for (const threadId of threadIds)
       for await (const conversation of this.#conversations(threadId, undefined))
         for (let attempt = 1; attempt <= mostAttempts; attempt += 1) {
-          const isDone = await untilCurrent('StaleContext', () =>
-            this.#withThread(conversation, (thread) =>
-              thread.forget(strategy === 'delete' ? undefined : thread.newest()),
-            ),
+          const isDone = await this.#withThread(conversation, (thread) =>
+            thread.forget(strategy === 'delete' ? undefined : thread.newest()),
           )
           if (isDone) break
           this.#threads.forget(conversation)

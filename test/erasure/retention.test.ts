@@ -10,6 +10,7 @@ import { isHalfYear, periodBefore } from '../../src/events/retention-events.ts'
 import { openStore, type Conversation, type Store } from '../../src/index.ts'
 import { program, shell } from '../cli/palimpsest.ts'
 import { atEnd } from '../support/at-end.ts'
+import { opus, start } from '../support/messages-api/client.ts'
 import { ended, endsWithTest, startHeard } from '../support/node.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
@@ -248,7 +249,7 @@ describe('a run', () => {
     expect(await isWhole(subagent)).toBe(true)
   })
 
-  it('skips conversations under a legal hold or with an open call, and names them', async () => {
+  it('skips conversations under a legal hold or with a call that a turn left open, and names them', async () => {
     const given = await scene()
     const { store } = given
     const [held, open, free] = [
@@ -259,15 +260,26 @@ describe('a run', () => {
     await held.hold({ by: 'legal', reason: 'case 7' })
     await store.conversation('held-but-new').append(user('Hello.'))
     await store.conversation('held-but-new').hold({ by: 'legal' })
-    await open.append({ role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'rm', input: {} }] })
+    const { client } = await start({
+      reply: () => ({ content: [{ type: 'tool_use', id: 'c', name: 'rm', input: {} }] }),
+    })
+    const rm = { run: () => 'Removed.', approve: true }
+    const tools = [{ name: 'rm', input_schema: { type: 'object' } }]
+    await open.turn({ client, model: opus, tools, run: { rm } })
+    const ended = await aged(store, 'ended')
+    await ended.append({ role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'rm', input: {} }] })
     await store.retention.set({ prefix: '', keep: year, by })
     const { skipped, ...counts } = await store.retention.apply()
-    expect(counts).toMatchObject({ conversations: 1, events: 1, moreSkipped: 0 })
+    expect(counts).toMatchObject({ conversations: 2, events: 2, moreSkipped: 0 })
     expect(skipped).toEqual([
-      { conversation: 'open', problem: expect.stringContaining('call c of event 2 has no result yet') },
+      {
+        conversation: 'open',
+        problem: expect.stringMatching(/call c of event \d has no result yet: let a turn/),
+      },
       { conversation: 'held', problem: expect.stringContaining('under the legal hold of legal') },
     ])
-    expect([await isWhole(held), await isWhole(open), await isWhole(free)]).toEqual([true, true, false])
+    const whole = await Promise.all([held, open, ended, free].map(isWhole))
+    expect(whole).toEqual([true, true, false, false])
     expect(runsIn(given).at(-1)).toMatchObject({ data: { skipped: ['open', 'held'] } })
     await held.release({ by: 'legal' })
     expect(await store.retention.apply()).toMatchObject({

@@ -145,7 +145,7 @@ export async function* erase(
   const ends = new Map<ContentKind, number>()
   for (const kind of contentKinds)
     ends.set(kind, (yield* readStreamEnd(events, contentStreams[kind](conversation))).last?.revision ?? -1)
-  const offset = yield* checkAtRest(events, actor, conversation, options)
+  const offset = yield* checkAtRest(events, actor, conversation, options, (ends.get('turns') ?? -1) >= 0)
   const choice = options.again
     ? yield* catchTyped<StoreError, Choice>(() => recordedChoice(events, conversation, offset))
     : newChoice(options, offset, time)
@@ -232,14 +232,17 @@ async function* checkNotHeld(
 }
 
 /**
- * Returns the position of the conversation's first own event. Fails if positions are not its own, or if a turn still needs the content:
- * a call without a result would run with an empty input.
+ * Returns the position of the conversation's first own event. Fails if positions are not its own, or if a turn still needs the content.
+ *
+ * @param hasTurns false if no turn has ever answered the conversation, so that nothing will run a call that an import, for example, has
+ * left without a result
  */
 async function* checkAtRest(
   store: EventStore,
   actor: Actor,
   conversation: string,
   { positions }: EraseOptions,
+  hasTurns: boolean,
 ): Fallible<EraseError, number> {
   const end = yield* readChainEnd(store, conversation)
   if (end.revision < 0) return yield conversationNotFound(conversation)
@@ -260,10 +263,10 @@ async function* checkAtRest(
   const open = toolCalls(effective).find(
     ({ use, result }) => result === undefined && use >= offset && (positions?.includes(use) ?? true),
   )
-  if (open)
+  if (open && hasTurns)
     return yield cannotErase(
       conversation,
-      `call ${open.id} of event ${open.use} has no result yet: answer or deny it first`,
+      `call ${open.id} of event ${open.use} has no result yet: let a turn answer it, or rewind to before it`,
     )
   const [queued] = yield* inboxOf(store, actor, conversation).pending()
   if (queued && !positions)
