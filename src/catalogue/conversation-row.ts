@@ -116,10 +116,11 @@ export const take = (
   columns.input.push(facts.message?.input ?? 0)
   columns.tokens.push(after.tokens)
   columns.times.push(at)
+  const isErasure = event.type === 'Erased'
   thread.row = {
     ...row,
     last: facts.position,
-    ...(event.type !== 'Erased' && { updated: at, time }),
+    ...(!isErasure && { updated: at, time }),
     title: row.title === '' && facts.position < titleWithin ? titleOf([event]) : row.title,
     tokens: after.tokens,
     meter: after.meter,
@@ -134,7 +135,7 @@ export const take = (
     costs: spend(row.costs, event),
     activity: activityAfter(row.activity, event),
     attempts,
-    worked: isUntimed(row, event) ? row.worked : Math.max(row.worked, at),
+    worked: isErasure || isUntimed(row, event) ? row.worked : Math.max(row.worked, at),
   }
 }
 

@@ -127,6 +127,8 @@ describe('the facts about a conversation', () => {
     const text = (timestamp: string): string => `${JSON.stringify({ ...line, timestamp })}\n`
     await store.importSession({ file: 'old.jsonl', text: text('2026-01-01T00:00:00.000Z') })
     expect((await store.catalogue.find()).items).toMatchObject([{ status: 'idle' }])
+    await store.conversation('s').erase({ by: 'ann' })
+    expect((await store.catalogue.find()).items).toMatchObject([{ status: 'idle' }])
     await store.conversation('new').append(says(now()))
     const { counts } = await store.catalogue.find()
     expect(counts?.status).toMatchObject({ idle: 1, working: 1 })
