@@ -266,8 +266,11 @@ describe('a run', () => {
     const rm = { run: () => 'Removed.', approve: true }
     const tools = [{ name: 'rm', input_schema: { type: 'object' } }]
     await open.turn({ client, model: opus, tools, run: { rm } })
-    const ended = await aged(store, 'ended')
-    await ended.append({ role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'rm', input: {} }] })
+    const interrupted = await aged(store, 'interrupted')
+    await interrupted.append({
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: 'c', name: 'rm', input: {} }],
+    })
     await store.retention.set({ prefix: '', keep: year, by })
     const { skipped, ...counts } = await store.retention.apply()
     expect(counts).toMatchObject({ conversations: 2, events: 2, moreSkipped: 0 })
@@ -278,7 +281,7 @@ describe('a run', () => {
       },
       { conversation: 'held', problem: expect.stringContaining('under the legal hold of legal') },
     ])
-    const whole = await Promise.all([held, open, ended, free].map(isWhole))
+    const whole = await Promise.all([held, open, interrupted, free].map(isWhole))
     expect(whole).toEqual([true, true, false, false])
     expect(runsIn(given).at(-1)).toMatchObject({ data: { skipped: ['open', 'held'] } })
     await held.release({ by: 'legal' })

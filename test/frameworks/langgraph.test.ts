@@ -334,7 +334,8 @@ describe('a checkpointer of LangGraph', () => {
     await putOne(saver, 1, { messages: [new HumanMessage('Delete line 60.'), asked] })
     await saver.deleteThread('t')
     expect(await saver.getTuple({ configurable: { thread_id: 't' } })).toBeUndefined()
-    expect(JSON.stringify(await store.conversation(conversationIdOf('t')).full())).not.toContain('60')
+    const left = JSON.stringify(await store.conversation(conversationIdOf('t')).full())
+    expect(left).not.toMatch(/Delete line|"line":/)
   })
 
   test('keeps a message that is put again after its thread was deleted, also by another process', async () => {
@@ -344,8 +345,8 @@ describe('a checkpointer of LangGraph', () => {
     await putOne(one, 1, values)
     await putOne(other, 2, values)
     await one.deleteThread('t')
-    for (const [index, saver] of [one, other, checkpointSaver(store)].entries()) {
-      await putOne(saver, 3 + index, values)
+    for (const [round, saver] of [one, other, checkpointSaver(store)].entries()) {
+      await putOne(saver, 3 + round, values)
       const found = await checkpointSaver(store).getTuple({ configurable: { thread_id: 't' } })
       expect(await plain(found?.checkpoint.channel_values)).toEqual(await plain(values))
     }
