@@ -93,6 +93,8 @@ interface KnownLane {
   moment?: HistoryState | undefined
   /** Time at which the last call had ended. */
   ended?: Date
+  /** Erasures in the conversations that it was forked from, at the time of reading. */
+  readonly inherited: string
 }
 
 const emptyHistory: HistoryState = {
@@ -118,15 +120,36 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
   const families = createLruCache<readonly string[]>(maxLanes)
   /** Conversations of the calls that are open, by the ids of the calls. */
   const open = createLruCache<Located>(maxLanes)
+  /** Streams of conversations that were forked: the last revision that was looked at, and that of the last erasure. */
+  const forked = createLruCache<{ readonly last: number; readonly erased: number }>(maxLanes)
   let count = 0
+
+  /** Names the last erasure of each conversation that a fork has events of: an erasure there leaves no event in the fork. */
+  async function* inheritedErasures({ lineage }: ChainEnd): Fallible<ReadError, string> {
+    const found: number[] = []
+    for (const { stream } of lineage.slice(1)) {
+      const range = { stream, from: Number.MAX_SAFE_INTEGER, direction: 'backwards', limit: 1 } as const
+      const [{ revision: last } = { revision: -1 }] = yield* unwrap(events.read(range))
+      const known = forked.get(stream)
+      let erased = known?.erased ?? -1
+      for (let from = (known?.last ?? last) + 1; from <= last; from += pageLength) {
+        const page = yield* unwrap(events.read({ stream, from, direction: 'forwards', limit: pageLength }))
+        erased = page.findLast(({ type }) => type === 'Erased')?.revision ?? erased
+      }
+      forked.set(stream, { last, erased })
+      found.push(erased)
+    }
+    return found.join()
+  }
 
   /** Folds what was written to a conversation since it was last looked at. */
   async function* current(id: string): Fallible<ReadError, { known: KnownLane; end: ChainEnd }> {
     const end = yield* readChainEnd(events, id)
     const last = lastPosition(end)
+    const inherited = yield* inheritedErasures(end)
     const before = known.get(id)
-    const unread = (): KnownLane => ({ lane: createLane(id), marks: [] })
-    let lane = before && before.lane.last() <= last ? before : unread()
+    const unread = (): KnownLane => ({ lane: createLane(id), marks: [], inherited })
+    let lane = before && before.lane.last() <= last && before.inherited === inherited ? before : unread()
     if (lane.lane.last() < last) lane.moment = undefined
     while (lane.lane.last() < last) {
       const from = lane.lane.last() + 1
