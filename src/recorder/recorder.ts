@@ -120,7 +120,7 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
   const families = createLruCache<readonly string[]>(maxLanes)
   /** Conversations of the calls that are open, by the ids of the calls. */
   const open = createLruCache<Located>(maxLanes)
-  /** Streams of conversations that were forked: the last revision that was looked at, and that of the last erasure. */
+  /** Streams of conversations that were forked: the last revision that was looked at, and the revision of the last erasure. */
   const forked = createLruCache<{ readonly last: number; readonly erased: number }>(maxLanes)
   let count = 0
 
@@ -130,9 +130,9 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
     for (const { stream } of lineage.slice(1)) {
       const range = { stream, from: Number.MAX_SAFE_INTEGER, direction: 'backwards', limit: 1 } as const
       const [{ revision: last } = { revision: -1 }] = yield* unwrap(events.read(range))
-      const known = forked.get(stream)
-      let erased = known?.erased ?? -1
-      for (let from = (known?.last ?? last) + 1; from <= last; from += pageLength) {
+      const before = forked.get(stream)
+      let erased = before?.erased ?? -1
+      for (let from = (before?.last ?? last) + 1; from <= last; from += pageLength) {
         const page = yield* unwrap(events.read({ stream, from, direction: 'forwards', limit: pageLength }))
         erased = page.findLast(({ type }) => type === 'Erased')?.revision ?? erased
       }
