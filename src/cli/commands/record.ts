@@ -59,7 +59,7 @@ Examples:
       const isStrict = options.strict === true
       // With --strict, nothing is passed on before it is recorded, so nothing waits.
       const spool = isStrict ? undefined : spoolFolder(host, store)
-      const recorder = await startRecorder({ url: store, index, modules, spool })
+      const recorder = await startRecorder({ url: store, index, modules, spool, isStrict })
       try {
         const proxy = await startProxy({
           port: options.port,
