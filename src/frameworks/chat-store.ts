@@ -11,7 +11,7 @@ import { kinds, type OptionKinds } from '../store/options.ts'
 import { openStream, readStream, writeStream } from './kept-streams.ts'
 import { readHistory, replaceMessages } from './message-history.ts'
 import { jsonOf, untilCurrent } from './shared-chats.ts'
-import { checkUiMessages, shownMessages, stepsOf } from './ui-messages.ts'
+import { checkUiMessages, keptMessages, shownMessages, stepsOf } from './ui-messages.ts'
 
 /** The chats of a store. The id of a chat is the id of its conversation. */
 export interface ChatStore {
@@ -125,7 +125,11 @@ const saveOnce = async (store: Store, id: string, messages: readonly UIMessage[]
   let steps = 0
   while (steps < added.length && isDeepStrictEqual(history.messages[start + steps]?.message, added[steps]))
     steps += 1
-  await replaceMessages(chat, history, start + steps, added.slice(steps))
+  const again = () => [
+    ...keptMessages(history.messages.slice(0, start), shown.slice(0, same)),
+    ...added.slice(0, steps),
+  ]
+  await replaceMessages(chat, history, start + steps, added.slice(steps), undefined, again)
 }
 
 const warn = (error: Error, id: string): void =>
