@@ -6,7 +6,7 @@ import { isError } from '../api/errors.ts'
 import type { Store } from '../api/promises.ts'
 import { invalidInput } from '../events/errors.ts'
 import { toError } from '../result/typed-error.ts'
-import { checkedOptions, checkStore } from '../store/given.ts'
+import { checkedOptions, checkMethods, checkStore } from '../store/given.ts'
 import { kinds, type OptionKinds } from '../store/options.ts'
 import { openStream, readStream, writeStream } from './kept-streams.ts'
 import { readHistory, replaceMessages } from './message-history.ts'
@@ -77,6 +77,7 @@ export const chatStore = (store: Store, options?: ChatStoreOptions): ChatStore =
     },
     keepStream: async (id, stream) => {
       try {
+        checkMethods('stream', stream, ['getReader'], 'a ReadableStream: call keepStream(id, stream)')
         await writeStream(store.conversation(id), stream, silence)
       } catch (error) {
         onProblem(error instanceof Error ? error : new Error(String(error)), id)

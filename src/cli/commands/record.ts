@@ -31,6 +31,7 @@ export const addRecord = (program: Command, shell: Shell): void => {
       serverUrl,
     )
     .option('--strict', 'pass on nothing that is not recorded first')
+    .showHelpAfterError('(put -- before a client with options: palimpsest record -- claude -p "Fix it.")')
     .addHelpText(
       'after',
       `
