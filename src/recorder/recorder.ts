@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../conversation/conversation.ts'
 import { type ChainEnd, lastPosition, readChainEnd } from '../conversation/reading/ends.ts'
+import { createErasureWatch } from '../conversation/reading/inherited-erasures.ts'
 import { loadEffective } from '../conversation/reading/load.ts'
 import { loadLog } from '../conversation/reading/log.ts'
 import { type HistoryState, momentAfter } from '../conversation/reading/moments.ts'
@@ -120,33 +121,14 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
   const families = createLruCache<readonly string[]>(maxLanes)
   /** Conversations of the calls that are open, by the ids of the calls. */
   const open = createLruCache<Located>(maxLanes)
-  /** Streams of conversations that were forked: the last revision that was looked at, and the revision of the last erasure. */
-  const forked = createLruCache<{ readonly last: number; readonly erased: number }>(maxLanes)
+  const inheritedErasures = createErasureWatch(events)
   let count = 0
-
-  /** Names the last erasure of each conversation that a fork has events of: an erasure there leaves no event in the fork. */
-  async function* inheritedErasures({ lineage }: ChainEnd): Fallible<ReadError, string> {
-    const found: number[] = []
-    for (const { stream } of lineage.slice(1)) {
-      const range = { stream, from: Number.MAX_SAFE_INTEGER, direction: 'backwards', limit: 1 } as const
-      const [{ revision: last } = { revision: -1 }] = yield* unwrap(events.read(range))
-      const before = forked.get(stream)
-      let erased = before?.erased ?? -1
-      for (let from = (before?.last ?? last) + 1; from <= last; from += pageLength) {
-        const page = yield* unwrap(events.read({ stream, from, direction: 'forwards', limit: pageLength }))
-        erased = page.findLast(({ type }) => type === 'Erased')?.revision ?? erased
-      }
-      forked.set(stream, { last, erased })
-      found.push(erased)
-    }
-    return found.join()
-  }
 
   /** Folds what was written to a conversation since it was last looked at. */
   async function* current(id: string): Fallible<ReadError, { known: KnownLane; end: ChainEnd }> {
     const end = yield* readChainEnd(events, id)
     const last = lastPosition(end)
-    const inherited = yield* inheritedErasures(end)
+    const inherited = yield* inheritedErasures(end.lineage)
     const before = known.get(id)
     const unread = (): KnownLane => ({ lane: createLane(id), marks: [], inherited })
     let lane = before && before.lane.last() <= last && before.inherited === inherited ? before : unread()
