@@ -23,7 +23,6 @@ const model = wrapLanguageModel({ model: anthropic('claude-opus-5-5'), middlewar
 await generateText({
   model,
   prompt: 'Why does the parser fail?',
-  maxOutputTokens: 1_000,
   tools: { read: tool({ inputSchema: z.object({ line: z.int() }), execute: () => 'parse(text.split(",")' }) },
   stopWhen: isStepCount(3),
 })

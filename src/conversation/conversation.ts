@@ -16,6 +16,7 @@ import type { Changes } from './reading/changes.ts'
 import type { CoveringHold } from './beside/hold-finder.ts'
 import type { Inbox } from './beside/inbox.ts'
 import type { Link } from '../projections/notes.ts'
+import { createErasureWatch } from './reading/inherited-erasures.ts'
 import { later } from './reading/later.ts'
 import { type Own, rootLineage } from './reading/lineage.ts'
 import type { TurnClaimant } from './beside/party.ts'
@@ -68,6 +69,8 @@ export interface ConversationHandle
   readonly changes: Changes
   /** Reads the events currently recorded after an existing position, in order. */
   readonly later: (position: number) => Fallible<ReadError, readonly ConversationEvent[]>
+  /** Names the last erasures in the conversations from which a fork has events, as in `createErasureWatch`. */
+  readonly inheritedErasures: () => Fallible<ReadError, string>
   /**
    * Returns the position of the event at a revision of the conversation's own stream; undefined until this handle has read the lineage.
    */
@@ -110,6 +113,7 @@ export const conversation = (
   const checkedId = isConversationId(id) ? E.right(id) : check(conversationIdSchema, id)
   // An invalid id may not even be a string, so its side streams belong to no conversation.
   const name = E.isRight(checkedId) ? id : ''
+  const inheritedErasures = createErasureWatch(store)
   const own: Own = { saw: (...read) => handler.saw(name, ...read) }
   const { record, ...writer } = createWriter(handler, id, checkedId)
   const { begun, ...reader } = createReader(store, id, checkedId, own)
@@ -143,6 +147,7 @@ export const conversation = (
     inbox: beside.inbox(name),
     changes: beside.changes(name),
     later: (position) => later(store, name, own, position),
+    inheritedErasures: () => inheritedErasures(own.lineage ?? []),
     positionOf: (revision) => own.lineage && lastPosition({ lineage: own.lineage, revision }),
     isNoFork: () => {
       own.lineage ??= rootLineage(name)

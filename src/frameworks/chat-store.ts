@@ -6,12 +6,12 @@ import { isError } from '../api/errors.ts'
 import type { Store } from '../api/promises.ts'
 import { invalidInput } from '../events/errors.ts'
 import { toError } from '../result/typed-error.ts'
-import { checkedOptions, checkStore } from '../store/given.ts'
+import { checkedOptions, checkMethods, checkStore } from '../store/given.ts'
 import { kinds, type OptionKinds } from '../store/options.ts'
 import { openStream, readStream, writeStream } from './kept-streams.ts'
 import { readHistory, replaceMessages } from './message-history.ts'
 import { jsonOf, untilCurrent } from './shared-chats.ts'
-import { checkUiMessages, shownMessages, stepsOf } from './ui-messages.ts'
+import { checkUiMessages, keptMessages, shownMessages, stepsOf } from './ui-messages.ts'
 
 /** The chats of a store. The id of a chat is the id of its conversation. */
 export interface ChatStore {
@@ -77,6 +77,7 @@ export const chatStore = (store: Store, options?: ChatStoreOptions): ChatStore =
     },
     keepStream: async (id, stream) => {
       try {
+        checkMethods('stream', stream, ['getReader'], 'a ReadableStream: call keepStream(id, stream)')
         await writeStream(store.conversation(id), stream, silence)
       } catch (error) {
         onProblem(error instanceof Error ? error : new Error(String(error)), id)
@@ -125,7 +126,11 @@ const saveOnce = async (store: Store, id: string, messages: readonly UIMessage[]
   let steps = 0
   while (steps < added.length && isDeepStrictEqual(history.messages[start + steps]?.message, added[steps]))
     steps += 1
-  await replaceMessages(chat, history, start + steps, added.slice(steps))
+  const again = () => [
+    ...keptMessages(history.messages.slice(0, start), shown.slice(0, same)),
+    ...added.slice(0, steps),
+  ]
+  await replaceMessages(chat, history, start + steps, added.slice(steps), undefined, again)
 }
 
 const warn = (error: Error, id: string): void =>

@@ -5,7 +5,7 @@ import { text as textFrom } from 'node:stream/consumers'
 import { isError, type PalimpsestError } from '../api/errors.ts'
 import type { Store } from '../api/promises.ts'
 import { inOrder } from '../conversation/writing/in-order.ts'
-import { checkedOptions, checkStore } from '../store/given.ts'
+import { checkedOptions, checkMethods, checkStore } from '../store/given.ts'
 import { kinds, type OptionKinds } from '../store/options.ts'
 import { configFolderOf, localTranscripts } from './local-transcripts.ts'
 import { sessionConversation, sessionIn, type SessionKey, sessionPrefix } from './session-keys.ts'
@@ -23,7 +23,7 @@ import {
   uuidsOf,
 } from './session-lines.ts'
 import { createSessionProjections } from './session-projections.ts'
-import { untilCurrent } from './shared-chats.ts'
+import { checkObjects, untilCurrent } from './shared-chats.ts'
 
 export { sessionConversation, type SessionEntry, type SessionKey }
 
@@ -147,6 +147,7 @@ export const sessionStore = (store: Store, options?: SessionStoreOptions): Agent
   }
   return {
     append: async (key, entries) => {
+      checkObjects(entries, 'entries')
       const lines = entries.map(toLine)
       if (lines.length > 0) await changing(key, (id) => add(id, key, lines))
     },
@@ -189,6 +190,7 @@ export const withSessionStore = <O extends object>(
   options: O,
   sessions: AgentSessionStore,
 ): O & { readonly sessionStore: AgentSessionStore } => {
+  checkMethods('sessions', sessions, ['append', 'load'], 'a session store: pass sessionStore(store)')
   const { env } = options as { readonly env?: Readonly<Record<string, string | undefined>> | undefined }
   if (env && env['CLAUDE_CONFIG_DIR'] === undefined && (env['HOME'] ?? homedir()) !== homedir())
     process.emitWarning(

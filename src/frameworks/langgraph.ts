@@ -24,8 +24,9 @@ import { inOrder } from '../conversation/writing/in-order.ts'
 import { invalidInput } from '../events/errors.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import { toError } from '../result/typed-error.ts'
-import { checkStore } from '../store/given.ts'
+import { checkedOptions, checkStore } from '../store/given.ts'
 import { createLruCache } from '../store/lru.ts'
+import { oneOf } from '../store/options.ts'
 import { isLangChainMessage, type LangChainMessage } from './langchain-messages.ts'
 import { isFrom, type MessageIds, type MessageNode } from './langgraph-messages.ts'
 import { type GraphThread, graphThread, mostInNote } from './langgraph-thread.ts'
@@ -55,8 +56,10 @@ export interface CheckpointSaver extends BaseCheckpointSaver {
  *
  * const id = conversationIdOf('user 1')
  */
-export const conversationIdOf = (threadId: string, namespace = ''): string =>
-  `${prefix}${partOf(threadId)}${namespace === '' ? '' : `:${partOf(namespace)}`}`
+export const conversationIdOf = (threadId: string, namespace = ''): string => {
+  if (textIn(threadId) === undefined) throw toError(invalidInput('threadId', 'must be a non-empty string'))
+  return `${prefix}${partOf(threadId)}${namespace === '' ? '' : `:${partOf(namespace)}`}`
+}
 
 const prefix = 'langgraph:'
 const partOf = (name: string): string => {
@@ -216,9 +219,12 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
 
   async prune(
     threadIds: readonly string[],
-    { strategy = 'keep_latest' }: { readonly strategy?: 'keep_latest' | 'delete' | undefined } = {},
+    options?: { readonly strategy?: 'keep_latest' | 'delete' | undefined },
   ): Promise<void> {
-    if (threadIds.some((threadId) => textIn(threadId) === undefined))
+    const { strategy = 'keep_latest' } = checkedOptions(options, {
+      strategy: oneOf(['keep_latest', 'delete']),
+    })
+    if (!Array.isArray(threadIds) || threadIds.some((threadId) => textIn(threadId) === undefined))
       throw toError(invalidInput('threadIds', 'must be a list of non-empty strings'))
     for (const threadId of threadIds)
       for await (const conversation of this.#conversations(threadId, undefined))

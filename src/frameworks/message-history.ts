@@ -41,6 +41,8 @@ export const readHistory = async (chat: Conversation, at?: number): Promise<Mess
  * Replaces the messages from an index on, in one write. If the conversation once ended right before them, it is rewound to there;
  * otherwise, as within a summary, the messages before them are appended again after a rewind to the start. Rejects with `StaleContext`
  * if anything was recorded since the history was read.
+ *
+ * @param again function that returns the messages before the index as they are appended again. Default: unchanged
  */
 export const replaceMessages = async (
   chat: Conversation,
@@ -48,6 +50,7 @@ export const replaceMessages = async (
   from: number,
   added: readonly NewMessage[],
   commandId?: string,
+  again = (): readonly NewMessage[] => messages.slice(0, from).map(({ message }) => message),
 ): Promise<void> => {
   const options = { after: last, commandId }
   const first = messages[from]
@@ -59,7 +62,7 @@ export const replaceMessages = async (
   const before = first.position - 1
   const isBefore =
     before === START ? kept.length === 0 : isDeepStrictEqual((await readHistory(chat, before)).messages, kept)
-  const [to, again] = isBefore ? [before, added] : [START, [...kept.map(({ message }) => message), ...added]]
-  if (again.length > 0) await chat.append(again, { ...options, rewindTo: to })
+  const [to, all] = isBefore ? [before, added] : [START, [...again(), ...added]]
+  if (all.length > 0) await chat.append(all, { ...options, rewindTo: to })
   else await chat.rewind({ ...options, to })
 }

@@ -18,7 +18,7 @@ import { toError } from '../result/typed-error.ts'
 import { checkStore } from '../store/given.ts'
 import { itemsOf, messageOf } from './agent-items.ts'
 import { type MessageHistory, readHistory, replaceMessages } from './message-history.ts'
-import { jsonOf, untilCurrent } from './shared-chats.ts'
+import { jsonListOf, jsonOf, untilCurrent } from './shared-chats.ts'
 
 /** A conversation as a session of the Agents SDK, with all that the SDK lets a session offer besides. */
 export interface AgentsSession extends Session {
@@ -73,7 +73,7 @@ export const agentsSession = (store: Store, id: string): AgentsSession => {
       return limit <= 0 ? [] : structuredClone(items.slice(-limit).map(({ item }) => item))
     },
     addItems: async (items) => {
-      const messages = jsonOf(items, 'items').map(messageOf)
+      const messages = jsonListOf(items, 'items').map(messageOf)
       if (messages.length > 0) await oneByOne(id, () => chat.append(messages))
     },
     popItem: () =>
@@ -87,11 +87,11 @@ export const agentsSession = (store: Store, id: string): AgentsSession => {
         if (items.length > 0) await chat.rewind({ to: START, reason: cleared, after: last })
       }),
     replaceHistoryWithCompaction: async (given) => {
-      const compacted = jsonOf(given, 'items')
+      const compacted = jsonListOf(given, 'items')
       await change((history) => compact(chat, history, compacted))
     },
     applyHistoryMutations: async ({ mutations }) => {
-      const checked = jsonOf(mutations, 'mutations')
+      const checked = jsonListOf(mutations, 'mutations')
       await change(async (history) => {
         const items = history.items.map(({ item }) => item)
         const edited = checked.reduce(replaceCall, items)

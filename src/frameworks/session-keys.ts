@@ -25,7 +25,8 @@ const subagent = /^subagents\/agent-([A-Za-z0-9_-]+)$/
  *
  * const id = sessionConversation({ projectKey: '-home-ann-app', sessionId: '0197f1c2-8f5e-7a11-9d3c-0a8f3d1c2b4e' })
  */
-export const sessionConversation = ({ projectKey, sessionId, subpath }: SessionKey): string => {
+export const sessionConversation = (key: SessionKey): string => {
+  const { projectKey, sessionId, subpath } = checkedKey(key)
   const session = sessionPrefix(projectKey) + escaped(sessionId)
   const [, agent] = subagent.exec(subpath ?? '') ?? []
   const id =
@@ -35,6 +36,12 @@ export const sessionConversation = ({ projectKey, sessionId, subpath }: SessionK
       invalidInput('key', 'must have a session id, and be at most 200 characters long as a conversation id'),
     )
   return id
+}
+
+const checkedKey = (key: SessionKey): SessionKey => {
+  const { projectKey, sessionId, subpath = '' } = Object(key) as Partial<SessionKey>
+  if ([projectKey, sessionId, subpath].every((part) => typeof part === 'string')) return key
+  throw toError(invalidInput('key', 'must be { projectKey, sessionId, subpath? }, all of them strings'))
 }
 
 /** Returns what the ids of all sessions of a project begin with. */

@@ -37,20 +37,37 @@ export interface ShownMessage {
  * sources, are only in the field `item`, from which `shownMessages` returns the message unchanged.
  */
 export const stepsOf = (ui: UIMessage): readonly NewMessage[] => {
-  const { id, role } = ui
+  const { role } = ui
   const found = ui.parts.every(isFields)
     ? messagesOfUi({ role, parts: ui.parts })
     : [{ role, content: [unreadable(ui)] }]
   const said: readonly NewMessage[] = found.length > 0 ? found : [{ role, content: [] }]
   const isStorable = said.every((message) => messageProblem(message) === undefined)
-  const steps = isStorable ? said : [{ role, content: [unreadable(ui)] }]
-  const contents = steps.map(({ content }) => content)
-  return steps.map(({ role: spoken, content }, step) => {
-    const isLast = step === steps.length - 1
-    const item: StepFields = { id, step, ...(isLast && { message: withReferences(ui, contents) }) }
-    return { role: spoken, content, item }
+  return asSteps(ui, isStorable ? said : [{ role, content: [unreadable(ui)] }])
+}
+
+/** Adds to messages that they are the steps of a message of the user interface. */
+const asSteps = (
+  ui: UIMessage,
+  messages: readonly (NewMessage & { readonly item?: unknown })[],
+): readonly NewMessage[] => {
+  const contents = messages.map(({ content }) => content)
+  return messages.map((message, step) => {
+    const isLast = step === messages.length - 1
+    const item: StepFields = { id: ui.id, step, ...(isLast && { message: withReferences(ui, contents) }) }
+    return { ...message, item: isFields(message.item) ? { ...message.item, ...item } : item }
   })
 }
+
+/** Returns the messages of a history as they are recorded again elsewhere, so that they keep the ids that they are shown with. */
+export const keptMessages = (
+  messages: readonly HistoryMessage[],
+  shown: readonly ShownMessage[],
+): readonly NewMessage[] =>
+  shown.flatMap(({ ui, from }, index) => {
+    const steps = messages.slice(from, shown[index + 1]?.from).map(({ message }) => message)
+    return stepIn(messages[from])?.id === ui.id ? steps : asSteps(ui, steps)
+  })
 
 const unreadable = ({ parts }: UIMessage): Block => unknownBlock({ type: 'ai_sdk_message', parts })
 

@@ -32,8 +32,11 @@ export const listenerKinds: OptionKinds<RecordListeners> = { onGap: kinds.call, 
 export interface RecordOutcome {
   readonly call?: RecordedCall
   readonly problem?: string
-  /** True if a later attempt may succeed, because the problem is one of the store. */
-  readonly mayPass?: boolean
+  /**
+   * Present if a later attempt may succeed: `soon` if the store takes no calls at present, as while it is locked or full; `later` if it
+   * must be repaired first, or the recorder.
+   */
+  readonly mayPass?: 'soon' | 'later'
 }
 
 /** Records calls in order, beside the program that makes them. It never fails, and never makes the caller wait. */
@@ -46,10 +49,15 @@ export interface RecordQueue {
   readonly settled: () => Promise<void>
 }
 
-/** Creates a queue of calls to record in a store. */
+/**
+ * Creates a queue of calls to record in a store.
+ *
+ * @param isKeeper true if the caller keeps the calls that may pass, and adds them again: they do not count as missed
+ */
 export const createRecordQueue = (
   store: RecordTarget,
   { onGap, onRecorded }: RecordListeners = {},
+  isKeeper = false,
 ): RecordQueue => {
   checkStore(store, ['record', 'conversation'])
   let last: Promise<void> = Promise.resolve()
@@ -80,8 +88,9 @@ export const createRecordQueue = (
       }
       return { call }
     } catch (error) {
-      const mayPass = Reflect.get(Object(error), '_tag') !== 'InvalidInput'
-      return { ...miss(error instanceof Error ? error.message : String(error)), mayPass }
+      const problem = error instanceof Error ? error.message : String(error)
+      const mayPass = passes(Reflect.get(Object(error), '_tag'))
+      return mayPass && isKeeper ? { problem, mayPass } : miss(problem)
     }
   }
   return {
@@ -102,3 +111,18 @@ export const createRecordQueue = (
     settled: () => last,
   }
 }
+
+const passes = (tag: unknown): RecordOutcome['mayPass'] => {
+  if (tag === 'InvalidInput' || tag === 'EventTooLarge') return undefined
+  return passing.has(tag) ? 'soon' : 'later'
+}
+
+const passing = new Set<unknown>([
+  'Conflict',
+  'OutcomeUnknown',
+  'StoreBusy',
+  'StoreDenied',
+  'StoreFull',
+  'StoreReadOnly',
+  'StoreUnavailable',
+])

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../conversation/conversation.ts'
 import { type ChainEnd, lastPosition, readChainEnd } from '../conversation/reading/ends.ts'
+import { createErasureWatch } from '../conversation/reading/inherited-erasures.ts'
 import { loadEffective } from '../conversation/reading/load.ts'
 import { loadLog } from '../conversation/reading/log.ts'
 import { type HistoryState, momentAfter } from '../conversation/reading/moments.ts'
@@ -93,6 +94,8 @@ interface KnownLane {
   moment?: HistoryState | undefined
   /** Time at which the last call had ended. */
   ended?: Date
+  /** Erasures in the conversations that it was forked from, at the time of reading. */
+  readonly inherited: string
 }
 
 const emptyHistory: HistoryState = {
@@ -118,15 +121,17 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
   const families = createLruCache<readonly string[]>(maxLanes)
   /** Conversations of the calls that are open, by the ids of the calls. */
   const open = createLruCache<Located>(maxLanes)
+  const inheritedErasures = createErasureWatch(events)
   let count = 0
 
   /** Folds what was written to a conversation since it was last looked at. */
   async function* current(id: string): Fallible<ReadError, { known: KnownLane; end: ChainEnd }> {
     const end = yield* readChainEnd(events, id)
     const last = lastPosition(end)
+    const inherited = yield* inheritedErasures(end.lineage)
     const before = known.get(id)
-    const unread = (): KnownLane => ({ lane: createLane(id), marks: [] })
-    let lane = before && before.lane.last() <= last ? before : unread()
+    const unread = (): KnownLane => ({ lane: createLane(id), marks: [], inherited })
+    let lane = before && before.lane.last() <= last && before.inherited === inherited ? before : unread()
     if (lane.lane.last() < last) lane.moment = undefined
     while (lane.lane.last() < last) {
       const from = lane.lane.last() + 1

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
+import { setTimeout } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { openStore, type Store } from '../../src/index.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -199,6 +200,41 @@ describe('a recorder in trouble', () => {
       new RegExp(`^recorded ${calls} calls in \\d+ conversations of \\S+\\n$`),
     )
     expect(existsSync(`${file}-spool`)).toBe(false)
+  })
+
+  it('is refused by its store for a while: it tries again, in order, and what is still refused at its end waits for the next start', async () => {
+    const file = join(temporaryFolder(), 'store.db')
+    const store = `sqlite:${file}`
+    const { url: upstream } = await modelServer()
+    const ask = createClient('refused')
+    const other = new DatabaseSync(file)
+    const first = await startRecorder(`${store}?timeout=1`, upstream)
+    other.exec('BEGIN IMMEDIATE')
+    for (const said of ['reply 1', 'reply 2']) expect(await ask(first.url)).toEqual({ status: 200, said })
+    await expect.poll(() => spooled(file), poll).toBe(2)
+    // Long enough for several refusals.
+    await setTimeout(1_500)
+    expect(spooled(file)).toBe(2)
+    other.exec('ROLLBACK')
+    await expect.poll(() => repliesIn(store, 'recorded-refused'), poll).toEqual(['reply 1', 'reply 2'])
+    await expect.poll(() => spooled(file), poll).toBe(0)
+    other.exec('BEGIN IMMEDIATE')
+    for (const said of ['reply 3', 'reply 4']) expect(await ask(first.url)).toEqual({ status: 200, said })
+    await expect.poll(() => spooled(file), poll).toBe(2)
+    expect(await first.stop()).toMatch(
+      /^recorded 2 calls in 1 conversation .* 2 calls not recorded: .*\(the next start records it from \S+-spool\)/,
+    )
+    expect(spooled(file)).toBe(2)
+    other.exec('ROLLBACK')
+    other.close()
+    expect(await (await startRecorder(store, upstream)).stop()).toMatch(
+      /^recorded 2 calls in 1 conversation /,
+    )
+    expect(await repliesIn(store, 'recorded-refused')).toEqual(['reply 1', 'reply 2', 'reply 3', 'reply 4'])
+    expect(existsSync(`${file}-spool`)).toBe(false)
+    const reader = await openStore(store)
+    expect(await reader.conversation('recorded-refused').notes()).toEqual([])
+    await reader.close()
   })
 
   it('has no room on its disk: every reply comes unchanged, and the end says what is missing', async () => {

@@ -31,6 +31,14 @@ describe('a message says what to do next', () => {
     expect({ stderr, code }).toEqual({ stderr: expect.stringContaining(said), code: 1 })
   })
 
+  test('record, with a client whose options it takes for its own', async () => {
+    const { stderr, code } = await shell('palimpsest record claude -p "Fix it."', '.')
+    expect({ stderr, code }).toEqual({
+      stderr: expect.stringContaining('palimpsest record -- claude -p'),
+      code: 2,
+    })
+  })
+
   test('say, in a conversation that nobody is answering', async () => {
     const { stdout } = await ran('append c --role user --text Three; palimpsest say c "And?"')
     expect(stdout).toContain('queued for c, which awaits the model or results')

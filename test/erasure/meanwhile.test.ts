@@ -1,5 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises'
 import { dirname, join } from 'node:path'
+import Anthropic from '@anthropic-ai/sdk'
 import { describe, expect, it, test } from 'vitest'
 import { taskConversation, type TaskConversation } from '../../src/api/conversation.ts'
 import { storeOn } from '../../src/api/open.ts'
@@ -7,6 +8,7 @@ import { openStore, type SealerEvent, type Store } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
+import { messagesApi } from '../../src/testing/index.ts'
 import { newSigner, problemsIn } from '../audit/ledger/scene.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
@@ -19,6 +21,34 @@ const opened = async (file: string): Promise<Store> => {
   atEnd(store.close)
   return store
 }
+
+describe('what a process remembers of a fork', () => {
+  it('is not sent to the model again once it is erased, by another process, in the conversation before the fork', async () => {
+    const file = join(temporaryFolder(), 'store.db')
+    const [store, other] = [await opened(file), await opened(file)]
+    const parent = store.conversation('task-42')
+    await parent.append([
+      { role: 'user', content: 'My card is 4111.' },
+      { role: 'assistant', content: 'Noted.' },
+    ])
+    await parent.fork('fork')
+    const chat = store.conversation('fork')
+    const api = await messagesApi({})
+    atEnd(api.close)
+    const client = new Anthropic({ apiKey: 'none', baseURL: api.url, maxRetries: 0 })
+    for (const content of ['And now?', 'And then?']) {
+      await chat.append({ role: 'user', content })
+      await chat.turn({ client, model: 'claude-opus-5-5', parameters: { max_tokens: 50 } })
+    }
+    await other.conversation('task-42').append({ role: 'user', content: 'It is 4111.' })
+    await other.conversation('task-42').erase({ positions: [0], by: 'ann', reason: 'request 17' })
+    await chat.append({ role: 'user', content: 'Once more?' })
+    await chat.turn({ client, model: 'claude-opus-5-5', parameters: { max_tokens: 50 } })
+    const sent = api.requests.map(({ body }) => JSON.stringify(body).includes('4111'))
+    expect(sent).toEqual([true, true, false])
+    expect(await chat.verifyReceipts()).toMatchObject({ receipts: 1, findings: [], erased: 2 })
+  })
+})
 
 describe('what others write during an erasure', () => {
   it('is not erased: a call still has its input, and a queued message its words', async () => {

@@ -346,6 +346,32 @@ describe('the messages of a chat', () => {
     ])
   })
 
+  test('keep the ids that they were loaded with when what follows a summary or an erased reply is replaced', async () => {
+    const store = await opened('memory:')
+    const [chats, chat] = [chatStore(store), store.conversation('c')]
+    const search = { ...call, state: 'output-available', output: 'line 60' } as const
+    const asked = [
+      user('a', 'Why?'),
+      reply('b', search, { type: 'step-start' }, { type: 'text', text: 'So.' }),
+    ]
+    await chats.save('c', [...asked, user('c', 'And then?'), user('d', 'Wait.')])
+    await chat.condense({ summary: 'Nothing yet.', keepFirst: 0, keepLast: 1 })
+    const short = (await chats.load('c')).slice(0, -1)
+    await chats.save('c', short)
+    expect(await chats.load('c')).toEqual(short)
+    expect(short.map(({ id }) => id)).toEqual(['position-6'])
+
+    await chats.save('c', [...asked, user('c', 'And then?')])
+    const last = await chat.position()
+    await chat.erase({ positions: [last - 1], by: 'ann' })
+    const [first] = await chat.effective()
+    await chat.truncate({ covers: { first: first?.position ?? 0, last: first?.position ?? 0 } })
+    const next = [...(await chats.load('c')).slice(0, -1), user('e', 'So?')]
+    await chats.save('c', next)
+    expect(await chats.load('c')).toEqual(next)
+    expect(next.map(({ id }) => id)).toEqual([expect.stringMatching(/^position-/), 'e'])
+  })
+
   test('are also those that an agent recorded', async () => {
     const store = await opened('memory:')
     const chat = store.conversation('c')

@@ -70,7 +70,6 @@ describe('the middleware of the AI SDK', () => {
       const settings = {
         model,
         maxRetries: 0,
-        maxOutputTokens: 1_000,
         tools: { look },
         stopWhen: isStepCount(3),
       }

@@ -304,6 +304,32 @@ describe('the conversation of a session', () => {
     expect(problems).toEqual([['ImportDiverged', id]])
     expect(await sessions.load(key)).toEqual(lines('e', 0, 8))
   })
+
+  test('may be erased while its entries are imported', async () => {
+    const store = await opened('memory:')
+    const first = sessionsOf(store)
+    await first.append(key, lines('e', 0, 4))
+    await first.settled()
+    let reads = 0
+    const erasing: Store = {
+      ...store,
+      conversation: (name) => {
+        const chat = store.conversation(name)
+        const original: typeof chat.original = async () => {
+          const found = await chat.original()
+          // The first one is read to add to it, the second one to import it.
+          if (++reads === 2) await chat.erase({ by: 'ann' })
+          return found
+        }
+        return { ...chat, original }
+      },
+    }
+    const sessions = sessionsOf(erasing)
+    await sessions.append(key, lines('f', 0, 1))
+    await sessions.settled()
+    expect(reads).toBe(2)
+    expect(await sessionsOf(store).load(key)).toBeNull()
+  })
 })
 
 describe('entries that were not mirrored', () => {

@@ -345,8 +345,8 @@ describe('a checkpointer of LangGraph', () => {
     await putOne(one, 1, values)
     await putOne(other, 2, values)
     await one.deleteThread('t')
-    for (const [round, saver] of [one, other, checkpointSaver(store)].entries()) {
-      await putOne(saver, 3 + round, values)
+    for (const [added, saver] of [one, other, checkpointSaver(store)].entries()) {
+      await putOne(saver, 3 + added, values)
       const found = await checkpointSaver(store).getTuple({ configurable: { thread_id: 't' } })
       expect(await plain(found?.checkpoint.channel_values)).toEqual(await plain(values))
     }

@@ -122,6 +122,26 @@ describe('store.record', () => {
     expect(items.map(({ position }) => position)).toEqual([1, 2, 4, 5])
   })
 
+  it('records what a program sent although it was erased in the conversation that its session was forked from', async () => {
+    const url = `sqlite:${join(temporaryFolder(), 'store.db')}`
+    const [store, other] = [await opened(url), await opened(url)]
+    const [one, two] = [{ 'x-session-id': 'one' }, { 'x-session-id': 'two' }]
+    const said = [user('Hello.'), assistant('Hello, Ann.'), user('Go on.'), assistant('Yes.')]
+    await store.record(callWith(bodyOf(...said.slice(0, 1)), { text: 'Hello, Ann.', headers: one }))
+    expect(await store.record(callWith(bodyOf(...said.slice(0, 3)), { headers: two }))).toMatchObject({
+      label: 'fork',
+    })
+    await other.conversation('recorded-one').erase({ positions: [1], by: 'ann', reason: 'a request' })
+    const last = bodyOf(...said, user('And now?'))
+    expect(await store.record(callWith(last, { headers: two }))).toMatchObject({
+      conversation: 'recorded-two',
+      isExact: true,
+    })
+    const chat = other.conversation('recorded-two')
+    expect((await chat.sent()).body).toEqual(last)
+    expect(await chat.verifyReceipts()).toMatchObject({ findings: [] })
+  })
+
   it('proves with each receipt the bytes of the body: another configuration does not have them', async () => {
     const store = await opened('memory:')
     const headers = { 'x-session-id': 'one' }

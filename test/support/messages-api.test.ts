@@ -214,6 +214,19 @@ describe('the stand-in keeps the limits of a model', () => {
   const small = (max_tokens: number, messages: Messages = [hello]): Params =>
     params(messages, { model: 'small', max_tokens })
 
+  it('a request for as many output tokens as the model gives, and for no more', async () => {
+    const { client } = await start()
+    const limits = { 'claude-opus-5-5': 128_000, 'claude-sonnet-5-5': 128_000, 'claude-haiku-4-5': 64_000 }
+    const request = (model: string, max_tokens: number) =>
+      client.messages.stream(params([hello], { model, max_tokens })).finalMessage()
+    for (const [model, most] of Object.entries(limits)) {
+      expect(await request(model, most)).toMatchObject({ model })
+      await expect(request(model, most + 1)).rejects.toThrow(
+        `max_tokens: ${most + 1} > ${most}, which is the maximum allowed number`,
+      )
+    }
+  })
+
   it('a reply ends where max_tokens are used up', async () => {
     const { client } = await start({ models, reply: () => long })
     const message = await client.messages.create(small(13))

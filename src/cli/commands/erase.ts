@@ -101,7 +101,7 @@ const checkNoneWait = (host: Host, url: string): void => {
 
 const callsWait = (folder: string, calls: number): CliError => ({
   _tag: 'CallsWait',
-  message: `${plural(calls, 'call')} of a recorder that was killed ${calls === 1 ? 'waits' : 'wait'} in ${folder}, with the content of whole conversations: record them first (palimpsest record -- true), or remove the folder`,
+  message: `${plural(calls, 'call')} of a recorder that has ended ${calls === 1 ? 'waits' : 'wait'} in ${folder}, with the content of whole conversations: record them first (palimpsest record -- true), or remove the folder`,
   folder,
   calls,
 })

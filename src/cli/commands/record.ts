@@ -31,6 +31,7 @@ export const addRecord = (program: Command, shell: Shell): void => {
       serverUrl,
     )
     .option('--strict', 'pass on nothing that is not recorded first')
+    .showHelpAfterError('(put -- before a client with options: palimpsest record -- claude -p "Fix it.")')
     .addHelpText(
       'after',
       `
@@ -59,7 +60,7 @@ Examples:
       const isStrict = options.strict === true
       // With --strict, nothing is passed on before it is recorded, so nothing waits.
       const spool = isStrict ? undefined : spoolFolder(host, store)
-      const recorder = await startRecorder({ url: store, index, modules, spool })
+      const recorder = await startRecorder({ url: store, index, modules, spool, isStrict })
       try {
         const proxy = await startProxy({
           port: options.port,

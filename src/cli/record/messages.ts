@@ -12,6 +12,8 @@ export interface RecordTask {
   readonly modules: readonly string[]
   /** Folder of the calls that wait to be recorded; undefined if they wait only in memory. */
   readonly spool: string | undefined
+  /** True if a program waits for the outcome of each call, so that no call is tried again. */
+  readonly isStrict: boolean
 }
 
 /** Port on which calls come, if the thread's own is not used. */

@@ -1,12 +1,13 @@
 import { zstdDecompressSync } from 'node:zlib'
 import * as E from 'fp-ts/lib/Either.js'
 import { type ArchiveEvent, archiveCodec } from '../../events/archive-events.ts'
+import type { DecodeFailed } from '../../events/errors.ts'
 import { archiveStreamOf } from '../../events/ids.ts'
 import { orThrow, unwrap, type Fallible } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
 import type { StoreError } from '../../store/errors.ts'
 import { pagesOf } from '../../store/pages.ts'
-import type { EventStore } from '../../store/port.ts'
+import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import { readStreamEnd } from '../../store/whole/whole-writes.ts'
 
 /** The file of another program from which a conversation was imported, as it was at the last import. */
@@ -19,7 +20,7 @@ export interface OriginalFile {
   readonly sha256: string
   /** Revision of the last part, for `writeOriginal`. */
   readonly revision: number
-  /** The bytes of the file, read from the store as they are iterated. Throws a `ReadError` during iteration. */
+  /** The bytes of the file, read from the store as they are iterated. Throws a `ReadError` or `OriginalNotKept` during iteration. */
   readonly pieces: AsyncIterable<Uint8Array>
 }
 
@@ -64,7 +65,7 @@ export async function* archivedParts(
   return { parts, ...(newest && { newest }) }
 }
 
-/** Yields the bytes of an archived file. Throws a `ReadError`. */
+/** Yields the bytes of an archived file. Throws a `ReadError`, and `OriginalNotKept` if it is erased in the meantime. */
 export async function* originalPieces(
   store: EventStore,
   conversation: string,
@@ -77,10 +78,27 @@ export async function* originalPieces(
     const decoded = stored && archiveCodec.decode(stored, stored)
     if (!decoded) continue
     if (E.isLeft(decoded)) throw toError(decoded.left)
-    const { zstd = '', bytes: maxOutputLength } = decoded.right.data
-    yield zstdDecompressSync(Buffer.from(zstd, 'base64'), { maxOutputLength }).subarray(0, bytes)
+    const { data, metadata } = decoded.right
+    // Erased after the parts were found.
+    if (data.zstd === undefined) throw toError(notKept(conversation, erasedAt(metadata)))
+    yield inflated(stored, data).subarray(0, bytes)
   }
 }
+
+const inflated = (
+  { stream, revision }: RecordedEvent,
+  { zstd = '', bytes: maxOutputLength }: ArchiveEvent['data'],
+): Buffer => {
+  try {
+    return zstdDecompressSync(Buffer.from(zstd, 'base64'), { maxOutputLength })
+  } catch (error) {
+    const message = `event ${revision} of stream ${stream} cannot be read as a part of a file: ${String(error)}`
+    throw toError({ _tag: 'DecodeFailed', message, stream, revision } satisfies DecodeFailed)
+  }
+}
+
+const erasedAt = ({ erased }: ArchiveEvent['metadata']): string =>
+  `it was erased at ${erased?.time ?? 'an unknown time'}`
 
 /** Finds the file from which a conversation was imported. */
 export async function* findOriginal(
@@ -89,10 +107,9 @@ export async function* findOriginal(
 ): Fallible<StoreError | OriginalNotKept, OriginalFile> {
   const { parts, newest } = yield* archivedParts(store, conversation)
   if (!newest) return yield notKept(conversation, 'it was not imported, or its file was not archived')
-  const { erased } = newest.metadata
   const { format, from, bytes, sha256 } = newest.data
-  if (erased || sha256 === undefined)
-    return yield notKept(conversation, `it was erased at ${erased?.time ?? 'an unknown time'}`)
+  if (newest.metadata.erased || sha256 === undefined)
+    return yield notKept(conversation, erasedAt(newest.metadata))
   const pieces = { [Symbol.asyncIterator]: () => originalPieces(store, conversation, parts) }
   return { format, bytes: from + bytes, sha256, revision: newest.revision, pieces }
 }

@@ -25,7 +25,7 @@ export interface MessagesApiOptions {
 
 const newest: ApiModel = {
   contextWindow: 200_000,
-  maxOutput: 64_000,
+  maxOutput: 128_000,
   prefill: false,
   systemMessages: true,
   minCached: 1_024,
@@ -33,7 +33,7 @@ const newest: ApiModel = {
 const defaultModels: Readonly<Record<string, Partial<ApiModel>>> = {
   'claude-opus-5-5': {},
   'claude-sonnet-5-5': {},
-  'claude-haiku-4-5': { prefill: true, systemMessages: false },
+  'claude-haiku-4-5': { maxOutput: 64_000, prefill: true, systemMessages: false },
 }
 
 export const modelsOf = ({ models }: MessagesApiOptions): ReadonlyMap<string, ApiModel> =>

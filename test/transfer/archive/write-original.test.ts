@@ -130,4 +130,15 @@ describe('a file that is kept beside a conversation', () => {
       'OriginalNotKept',
     )
   })
+
+  test('that is erased while it is read ends with the error of a file that was erased before', async () => {
+    const store = await opened('memory:')
+    await store.writeOriginal('s', { format: 'pi', text: randomBytes(300_000).toString('hex'), after: -1 })
+    await store.conversation('s').append({ role: 'user', content: 'Hello.' })
+    const { pieces } = await store.conversation('s').original()
+    const reading = pieces[Symbol.asyncIterator]()
+    expect(await reading.next()).toMatchObject({ done: false })
+    await store.conversation('s').erase({ by: 'ann' })
+    expect(await tagOf(reading.next())).toBe('OriginalNotKept')
+  })
 })

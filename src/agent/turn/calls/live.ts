@@ -22,7 +22,9 @@ interface Begun {
 
 /** Returns a function that caches the last history and adds newer events to it: a turn of a long conversation reads only new events. */
 export const liveHistory = (chat: ConversationHandle) => {
-  let known: { readonly now: Effective; readonly asked?: TurnDemand | undefined } | undefined
+  let known:
+    | { readonly now: Effective; readonly erasures: string; readonly asked?: TurnDemand | undefined }
+    | undefined
   let begun: Begun | undefined
 
   /** Returns the read that was started early; undefined if it is too old or was already used. */
@@ -45,9 +47,10 @@ export const liveHistory = (chat: ConversationHandle) => {
     // A copy, because another turn of the conversation may change `known` during the reads.
     const before = known
     const later = before ? yield* chat.later(before.now.at) : []
-    const next = before && evolveEffective(before.now, later)
+    const erasures = yield* chat.inheritedErasures()
+    const next = before?.erasures === erasures ? evolveEffective(before.now, later) : undefined
     const now = next ?? (yield* unwrap(chat.context()))
-    known = { now, asked: next && before?.asked && later.reduce(demandAfter, before.asked) }
+    known = { now, erasures, asked: next && before?.asked && later.reduce(demandAfter, before.asked) }
     return now
   }
   /** Returns the requests to workers as of the history that was returned last. */
@@ -55,7 +58,7 @@ export const liveHistory = (chat: ConversationHandle) => {
     const { now, asked: before } = known ?? { now: yield* history() }
     if (before) return before
     const found = yield* demandUpTo(chat, now.at)
-    if (known?.now === now) known = { now, asked: found }
+    if (known?.now === now) known = { ...known, asked: found }
     return found
   }
   const nothing = Promise.resolve(E.right([]))
@@ -82,7 +85,7 @@ export const liveHistory = (chat: ConversationHandle) => {
     const [event, more] = events
     if (event?.type !== 'Configured' || !event.data || more || known?.now.at !== position - 1) return
     const now = configure(known.now, position, event.data, salt)
-    known = { now, asked: known.asked && afterOther(known.asked) }
+    known = { ...known, now, asked: known.asked && afterOther(known.asked) }
     begun = { since: chat.party.clock.now(), history: Promise.resolve(E.right(now)), mail: nothing }
   }
   /** Returns the size of the cached content, in characters of JSON. */
