@@ -7,6 +7,16 @@ import { httpSeen } from './parts/http-seen.ts'
 import { list } from './parts/list.ts'
 import { page } from './parts/page.ts'
 import { search } from './parts/search.ts'
+import { stuck } from './parts/stuck.ts'
 import { inTurn } from './parts-in-turn.ts'
 
-await inTurn('server', { read: httpRead, append: httpAppend, seen: httpSeen, list, search, exporting, page })
+await inTurn('server', {
+  read: httpRead,
+  append: httpAppend,
+  seen: httpSeen,
+  list,
+  search,
+  stuck,
+  exporting,
+  page,
+})

@@ -161,13 +161,21 @@ const messageFlags = (meter: TokenMeter, message: MessageTokens | undefined): nu
 export const takeTurn = (thread: ConversationBuffer, fact: RecordedTurnFact): void => {
   const { row } = thread
   const { revision, metadata } = fact
+  const isAgain = isFailedAttempt(fact)
   thread.row = {
     ...row,
+    ...(isAgain && { attempts: { ...row.attempts, isAgain } }),
     turns: revision,
     activity: activityAfterTurn(row.activity, fact),
     worked: Math.max(row.worked, Date.parse(metadata.time)),
   }
 }
+
+/** Reports whether a worker gave up on an attempt, or takes a step over from one that did not release it. */
+const isFailedAttempt = ({ type, data }: RecordedTurnFact): boolean =>
+  type === 'TurnReleased'
+    ? data.error !== undefined || data.reason === 'failed'
+    : type === 'TurnClaimed' && data.attempt > 1
 
 const modelOf = (event: ConversationEvent): string | undefined => {
   if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') return undefined

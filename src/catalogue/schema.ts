@@ -4,7 +4,7 @@ import { pricesAsOf } from '../agent/models/prices.ts'
 export const keptMoves = 100_000
 
 /** Version of the tables and their contents: a file of any other version is rebuilt. */
-export const formatVersion = 20
+export const formatVersion = 21
 
 /**
  * SQL schema of the index.

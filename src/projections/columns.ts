@@ -1,6 +1,7 @@
 import { type Block, isBlock } from '../events/blocks.ts'
 import { eventTraits, type TypeOfEffect } from '../events/event-traits.ts'
 import { contentOf, type Event, type EventType } from '../events/events.ts'
+import { hasFailedCalls } from './retries.ts'
 
 // The data for drawing a conversation without its content, in columns. It is computed by an index, or from the events themselves.
 
@@ -37,8 +38,7 @@ export const isFailure = (event: Event): boolean => {
   if (event.type === 'Truncated') return event.data.policy?.failed !== undefined
   if (event.type !== 'MessageAppended' && event.type !== 'Condensed') return false
   const { origin = {} } = event.data
-  if (origin.condenseFailed !== undefined || (Array.isArray(origin.failed) && origin.failed.length > 0))
-    return true
+  if (origin.condenseFailed !== undefined || hasFailedCalls(origin)) return true
   return (
     event.type === 'MessageAppended' && contentOf(event).some(({ content }) => content.some(isFailedResult))
   )
@@ -80,7 +80,10 @@ export interface OutlineColumns {
   readonly calls: readonly number[]
   /** Positions of the events that record an error (`isFailure`). */
   readonly failed: readonly number[]
-  /** Positions of the replies with a tool call that repeats one that failed before in the same turn: same tool, same input. */
+  /**
+   * Positions of the replies that are retries: with a tool call that repeats one that failed before in the same turn (same tool, same
+   * input), or after a failed call of the model.
+   */
   readonly retries: readonly number[]
 }
 
@@ -100,6 +103,6 @@ export interface BucketColumns {
   readonly rewinds: readonly number[]
   /** Number of events in each part that record an error. */
   readonly failed: readonly number[]
-  /** Number of replies in each part that repeat a tool call that failed. */
+  /** Number of replies in each part that are retries. */
   readonly retries: readonly number[]
 }

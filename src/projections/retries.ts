@@ -1,14 +1,17 @@
 import { type Block, isBlock } from '../events/blocks.ts'
-import { contentOf, type Event } from '../events/events.ts'
+import { contentOf, type Event, type Origin } from '../events/events.ts'
 
-// Retries: tool calls that repeat one that failed before in the same turn, with the same tool and the same input.
+// Retries: replies that call a tool again that failed before in the same turn, with the same input, and replies of a model that failed to
+// answer before.
 
-/** Calls of the current turn that retries follow from. Calls are named by a hash of tool and input. */
+/** Failures of the current turn that retries follow from. Calls are named by a hash of tool and input. */
 export interface TurnCalls {
   /** Calls without a result yet, each with its id. */
   readonly open: readonly (readonly [id: string, call: string])[]
   /** Calls that failed last time. */
   readonly failed: readonly string[]
+  /** Set if an attempt at the step has failed: the next reply is a retry. */
+  readonly isAgain?: true
 }
 
 export const noCalls: TurnCalls = { open: [], failed: [] }
@@ -23,7 +26,10 @@ export const callsAfter = (
   if (event.type === 'Forked') return { calls: noCalls, isRetry: false }
   if (event.type !== 'MessageAppended') return { calls: before, isRetry: false }
   const blocks = contentOf(event).flatMap(({ content }) => content)
-  if (event.data.role === 'assistant') return afterReply(before, blocks)
+  if (event.data.role === 'assistant') {
+    const { calls, isRetry } = afterReply(before, blocks)
+    return { calls, isRetry: isRetry || before.isAgain === true || hasFailedCalls(event.data.origin) }
+  }
   const results = blocks.flatMap((block) => (isBlock(block, 'tool_result') ? [block] : []))
   if (results.length === 0) return { calls: event.data.role === 'user' ? noCalls : before, isRetry: false }
   let { open, failed } = before
@@ -34,22 +40,25 @@ export const callsAfter = (
     failed = failed.filter((one) => one !== call)
     if (isError === true) failed = [...failed, call].slice(-mostCalls)
   }
-  return { calls: { open, failed }, isRetry: false }
+  return { calls: { ...before, open, failed }, isRetry: false }
 }
 
-const afterReply = (before: TurnCalls, blocks: readonly Block[]) => {
+/** Reports whether calls of the model failed before a reply. */
+export const hasFailedCalls = ({ failed }: Origin = {}): boolean => Array.isArray(failed) && failed.length > 0
+
+const afterReply = ({ open, failed }: TurnCalls, blocks: readonly Block[]) => {
   const made = blocks.flatMap((block): TurnCalls['open'] =>
     isBlock(block, 'tool_use') ? [[block.id, hashOf(`${block.name} ${JSON.stringify(block.input)}`)]] : [],
   )
-  if (made.length === 0) return { calls: before, isRetry: false }
-  const calls = {
-    ...before,
-    open: [...before.open.filter(([id]) => !made.some(([one]) => one === id)), ...made].slice(-mostCalls),
+  if (made.length === 0) return { calls: { open, failed }, isRetry: false }
+  const left = open.filter(([id]) => !made.some(([one]) => one === id))
+  return {
+    calls: { open: [...left, ...made].slice(-mostCalls), failed },
+    isRetry: made.some(([, call]) => failed.includes(call)),
   }
-  return { calls, isRetry: made.some(([, call]) => before.failed.includes(call)) }
 }
 
-/** Returns the positions of the events that retry a call. */
+/** Returns the positions of the replies that are retries, as far as the events of the conversation tell. */
 export const retriesIn = (log: readonly (Event & { readonly position: number })[]): readonly number[] => {
   let calls = noCalls
   return log.flatMap((event) => {

@@ -1,6 +1,7 @@
 import type { ModelCall, UnprovenCall } from '../agent/receipts/calls.ts'
 import { type CallStep, createStepReader, type CalledTool } from '../agent/receipts/call-steps.ts'
 import type { CostParts } from '../agent/models/prices.ts'
+import type { FailedCall } from '../agent/models/model.ts'
 import { countsIn } from '../agent/models/usage.ts'
 import { callsPaidIn } from '../agent/context/tokens/paid-call.ts'
 import { isFarBelow } from '../agent/context/tokens/usage-totals.ts'
@@ -28,8 +29,18 @@ export interface DetailedTool extends CalledTool {
   readonly wait?: CallWait
 }
 
+/** Attempt that failed before an answer: a call of the model, or an attempt of a worker at the step. */
+export interface FailedAttempt {
+  readonly error: string
+  /** Times at which a worker began the attempt and gave up; absent for a call of the model. */
+  readonly begun?: string
+  readonly time?: string
+}
+
 export interface DetailedStep extends Omit<CallStep, 'position' | 'tools'> {
   readonly tools: readonly DetailedTool[]
+  /** Failed attempts at the call, at most the last 20, those of workers first; absent if there were none. */
+  readonly attempts?: readonly FailedAttempt[]
   /** Position of the rewind that abandoned the answer. */
   readonly abandoned?: number
   /** Cost in US dollars at list prices; absent if a price or the tokens are unknown. */
@@ -45,6 +56,8 @@ type AnyCall = ModelCall | UnprovenCall
 const searchedBefore = 50
 /** Number of events after the last call that are searched for the results of its tools. */
 const searchedAfter = 2_000
+/** Maximum number of failed attempts of a call that are returned. */
+const mostAttempts = 20
 /** Maximum number of events of turns that are read for a page. */
 const mostFacts = 20_000
 
@@ -72,7 +85,7 @@ export const stepsOf = async (
     reader.take(event)
     for (const paid of callsPaidIn(event, [], new Set())) if (paid.said) said.set(event.position, paid.said)
   }
-  const turns = await turnFactsOf(chat, first.position, Math.max(to, last.position))
+  const turns = await turnFactsOf(chat, from, Math.max(to, last.position))
   const positions = [...new Set(calls.map(({ position }) => position))]
   const fates = await catalogue.fates(id, { at: end, of: positions })
   const abandoned = new Map(
@@ -90,10 +103,15 @@ export const stepsOf = async (
       const isUnderstated =
         origin.usage !== undefined && isFarBelow(countsIn(origin.usage).output, said.get(position) ?? 0)
       const start = begun === undefined ? undefined : turns.startAfter(begun, step.time)
+      const attempts = [
+        ...(begun === undefined ? [] : turns.attemptsBetween(begun, step.time)),
+        ...failedIn(origin),
+      ].slice(-mostAttempts)
       const row: DetailedStep = {
         ...rest,
         ...(start !== undefined && { begun: start }),
         tools: tools.map((tool) => ({ ...tool, ...turns.toolAt(position, tool.call) })),
+        ...(attempts.length > 0 && { attempts }),
         ...(by !== undefined && { abandoned: by }),
         ...(usd !== undefined && { usd }),
         ...(costs && { costs }),
@@ -106,15 +124,22 @@ export const stepsOf = async (
 
 const askedAt = (call: AnyCall): number => ('receipt' in call ? call.receipt.position : call.position - 1)
 
+/** Returns the failed calls of the model that a reply's origin lists. */
+const failedIn = ({ failed }: AnyCall['origin']): readonly FailedAttempt[] =>
+  Array.isArray(failed) ? (failed as readonly FailedCall[]).map(({ message }) => ({ error: message })) : []
+
 interface TurnFacts {
   /** Returns the time of the last claim between two times: the worker or program began then. Default: the first of the times. */
   readonly startAfter: (begun: string, ended: string) => string
+  /** Returns the attempts of workers that failed between two times. */
+  readonly attemptsBetween: (begun: string, ended: string) => readonly FailedAttempt[]
   readonly toolAt: (reply: number, call: string) => Pick<DetailedTool, 'started' | 'wait'>
 }
 
 /** Reads when workers and tools began and what was decided, from the events of turns that were recorded between two positions. */
 const turnFactsOf = async (chat: Conversation, from: number, to: number): Promise<TurnFacts> => {
   const claims: string[] = []
+  const attempts: (FailedAttempt & { readonly time: string })[] = []
   const tools = new Map<string, { started?: string; wait?: CallWait }>()
   const update = (reply: number, call: string, change: { started?: string; wait?: CallWait }): void => {
     const key = JSON.stringify([reply, call])
@@ -125,7 +150,10 @@ const turnFactsOf = async (chat: Conversation, from: number, to: number): Promis
     if (++facts > mostFacts) break
     const { time } = metadata
     if (type === 'TurnClaimed') claims.push(time)
-    else if (type === 'ToolStarted') update(data.reply, data.call, { started: time })
+    else if (type === 'TurnReleased' && (data.error !== undefined || data.reason === 'failed')) {
+      const claim = claims.at(-1)
+      attempts.push({ error: data.error ?? 'failed', time, ...(claim !== undefined && { begun: claim }) })
+    } else if (type === 'ToolStarted') update(data.reply, data.call, { started: time })
     else if (type === 'CallsWaiting') {
       const { withdrawn } = data
       for (const call of data.calls)
@@ -152,6 +180,7 @@ const turnFactsOf = async (chat: Conversation, from: number, to: number): Promis
   }
   return {
     startAfter: (begun, ended) => claims.findLast((time) => begun < time && time < ended) ?? begun,
+    attemptsBetween: (begun, ended) => attempts.filter(({ time }) => begun < time && time < ended),
     toolAt: (reply, call) => tools.get(JSON.stringify([reply, call])) ?? {},
   }
 }

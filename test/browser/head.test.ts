@@ -31,6 +31,19 @@ describe.skipIf(noBrowser !== '')(`the head of every page${noBrowser}`, () => {
     await shows(7)
   })
 
+  test('shows the current tab whole on a phone', async () => {
+    const scene = await servedSample()
+    const { page } = await looking(scene, `/c/${id}/bisect`, { viewport: { width: 390, height: 800 } })
+    const tab = page.getByRole('banner').getByRole('link', { name: 'Bisect' })
+    await page.getByRole('banner').getByText('Needs approval').waitFor()
+    await expect
+      .poll(async () => {
+        const { x = 0, width = 390 } = (await tab.boundingBox()) ?? {}
+        return x + width
+      })
+      .toBeLessThanOrEqual(390)
+  })
+
   test('renames in place, by a note, which the list and the window show', async () => {
     const scene = await served()
     const chat = scene.store.conversation('talk')

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
 import type { NewMessage } from '../../src/core.ts'
+import { storeOn } from '../../src/api/open.ts'
 import { openStore } from '../../src/index.ts'
+import { run } from '../../src/result/fallible.ts'
 import { atEnd } from '../support/at-end.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
+import { right } from '../support/either.ts'
 
 const call = (id: string, command: string, name = 'Bash'): NewMessage => ({
   role: 'assistant',
@@ -10,6 +14,38 @@ const call = (id: string, command: string, name = 'Bash'): NewMessage => ({
 const result = (id: string, isError: boolean): NewMessage => ({
   role: 'user',
   content: [{ type: 'tool_result', tool_use_id: id, content: 'x', is_error: isError }],
+})
+
+test('a reply is a retry after a worker released its step with an error', async () => {
+  const events = memoryStore()
+  const chat = storeOn(events, { kind: 'program' }).conversation('c')
+  const append = async (message: NewMessage) => right(await chat.append(message)())
+  await append({ role: 'user', content: 'Test it.' })
+  const claimed = { step: 'conversation@0', worker: 'w', attempt: 1, at: 0 }
+  const released = {
+    step: 'conversation@0',
+    worker: 'w',
+    reason: 'free',
+    error: 'Overloaded',
+    at: 0,
+  } as const
+  right(
+    await run(
+      chat.turnLog.append(
+        [
+          { type: 'TurnsBegun', data: { at: 0 } },
+          { type: 'TurnClaimed', data: claimed },
+          { type: 'TurnReleased', data: released },
+        ],
+        -1,
+      ),
+    ),
+  )
+  await append({ role: 'assistant', content: 'Yes.' })
+  await append({ role: 'assistant', content: 'It works.' })
+  const store = await openStore(events)
+  atEnd(store.close)
+  expect((await store.catalogue.outline('c')).retries).toEqual([1])
 })
 
 test('a retry repeats a call that failed last, in the same turn, with the same tool and input', async () => {

@@ -247,6 +247,7 @@ test('a message is as long as the whole of it, however little of it is there', (
       const { items } = effective(logOf(assistant(said.map((one) => text(one)))), 0)
       const [item] = items
       if (item) expect(lengthOf(clippedItem(item, clip))).toBe(lengthOf(item))
+      if (item) expect(lengthOf(item, clip)).toBeGreaterThanOrEqual(Math.min(clip, lengthOf(item)))
     }),
   )
 })

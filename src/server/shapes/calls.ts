@@ -60,6 +60,18 @@ const stepShape = z
       .looseObject({ messages: count, tokens: count })
       .optional()
       .describe('Of a summary: the messages that it replaced, and its estimated tokens'),
+    attempts: z
+      .array(
+        z.looseObject({
+          error: z.string(),
+          begun: time.optional().describe('Time at which a worker began the attempt'),
+          time: time.optional().describe('Time at which the worker gave up'),
+        }),
+      )
+      .optional()
+      .describe(
+        'Failed attempts at the call, at most the last 20: those of workers, then failed calls of the model',
+      ),
     abandoned: position.optional().describe('Position of the rewind that abandoned the answer'),
     usd: z
       .number()

@@ -47,7 +47,7 @@ export const outlineShape = z
     retries: z
       .array(position)
       .describe(
-        'Positions of the replies with a tool call that repeats one that failed before in the same turn',
+        'Positions of the replies that are retries: with a tool call that repeats one that failed before in the same turn, after a failed call of the model, or after a failed attempt of a worker',
       ),
     about: aboutShape.optional(),
   })
@@ -69,7 +69,7 @@ export const bucketsShape = z
     markers: counts.describe('Number of markers in each bucket'),
     rewinds: counts,
     failed: counts.describe('Number of events in each bucket that record an error'),
-    retries: counts.describe('Number of replies in each bucket that repeat a call that failed'),
+    retries: counts.describe('Number of replies in each bucket that are retries'),
   })
   .meta({ id: 'Buckets' })
 

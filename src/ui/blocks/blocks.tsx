@@ -1,12 +1,14 @@
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import type { AnyBlock, Block } from '../../core.ts'
 import { useSetting } from '../settings.ts'
 import type { ApiSource } from '../source/source.ts'
-import { size } from '../words.ts'
+import { count, number, size } from '../words.ts'
 import type { ClippedString } from './cut.ts'
 import { blobOf, Image } from './image.tsx'
 import { Input } from './input.tsx'
 import { JsonTree } from './json-tree.tsx'
+import { More } from './more.tsx'
 import { Text } from './text.tsx'
 import { type BlockParts, type BlockPlace, mayBeCut, textOf, type FullBlockReader, wholeOf } from './whole.ts'
 
@@ -40,8 +42,8 @@ export const Blocks = ({
   if (content.length === 0) return <p class="nothing">no content</p>
   const calls = content.filter(({ type }) => type.endsWith('tool_use')).length
   return (
-    <>
-      {content.map((block, index) => {
+    <FirstBlocks content={content}>
+      {(block, index) => {
         const cut = cuts.find((one) => one.block === index)
         const whole = of && cut && wholeOf(source, of, index)
         return (
@@ -53,7 +55,31 @@ export const Blocks = ({
             {...{ text, isOpen, whole, outcome }}
           />
         )
-      })}
+      }}
+    </FirstBlocks>
+  )
+}
+
+/** Number of blocks shown at first, and added by each click. */
+const step = 100
+
+interface FirstBlocksProps {
+  readonly content: readonly AnyBlock[]
+  readonly children: (block: AnyBlock, index: number) => ComponentChildren
+}
+
+/** Shows the first blocks of a content that may have thousands, and a button for more. */
+const FirstBlocks = ({ content, children }: FirstBlocksProps) => {
+  const [most, setMost] = useState(step)
+  const left = content.length - most
+  return (
+    <>
+      {content.slice(0, most).map(children)}
+      {left > 0 && (
+        <More onClick={() => setMost(most + step)}>
+          {number(Math.min(step, left))} more of {count(content.length, 'block')}
+        </More>
+      )}
     </>
   )
 }
@@ -155,8 +181,8 @@ const Inner = ({
       />
     )
   return (
-    <>
-      {(content as readonly AnyBlock[]).map((block, index) => {
+    <FirstBlocks content={content as readonly AnyBlock[]}>
+      {(block, index) => {
         const isCut =
           Object.values(block).some((value) => mayBeCut(value, parts)) || (whole && block.type === 'image')
         const inner: FullBlockReader | undefined = whole && {
@@ -173,8 +199,8 @@ const Inner = ({
             isOpen={isOpen}
           />
         )
-      })}
-    </>
+      }}
+    </FirstBlocks>
   )
 }
 

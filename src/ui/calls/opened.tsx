@@ -7,7 +7,7 @@ import type { ShownEntry, WhyResponse } from '../source/answers.ts'
 import type { ApiSource } from '../source/source.ts'
 import { Failed, Skeleton, useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
-import { count, shortDuration, number } from '../words.ts'
+import { count, moment, number, shortDuration } from '../words.ts'
 import { apiPathOf } from '../../server/client/api-path.ts'
 import { type RequestRow, requestRows } from './changes.ts'
 import { Sign } from './sign.tsx'
@@ -39,6 +39,7 @@ export const OpenedCall = ({ source, id, row, turns }: OpenedCallProps) => {
   return (
     <div class="inner">
       <TokensIn source={source} id={id} row={row} />
+      <Attempts row={row} />
       <div class="sides">
         <section class="sent">
           <h3>
@@ -101,6 +102,24 @@ export const OpenedCall = ({ source, id, row, turns }: OpenedCallProps) => {
     </div>
   )
 }
+
+/** Shows the attempts that failed before a call was answered. */
+const Attempts = ({ row: { attempts } }: Pick<OpenedCallProps, 'row'>) =>
+  attempts.length === 0 ? null : (
+    <section class="attempts" aria-label="Failed before">
+      <h3>
+        Failed before <span class="q">{count(attempts.length, 'attempt')}</span>
+      </h3>
+      <ol>
+        {attempts.map(({ error, time }, index) => (
+          <li key={index}>
+            <Sign name="error" tone="error" /> {error}{' '}
+            {time !== undefined && <span class="q">{moment(time)}</span>}
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
 
 /** Shows the tokens of a request as a bar, and why the cache broke. */
 const TokensIn = ({ source, id, row: { usage, position } }: Omit<OpenedCallProps, 'turns'>) => {

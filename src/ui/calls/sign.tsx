@@ -7,6 +7,7 @@ const drawings = {
   closed: 'M4.6 3l3 3-3 3',
   check: 'M2.5 6.3l2.4 2.4L9.6 3.6',
   error: 'M3 3l6 6M9 3l-6 6',
+  retry: 'M6 2.5a3.5 3.5 0 1 1 0 7a3.5 3.5 0 1 1 0-7z',
   subagent: 'M3 1.5v5.3h5.5M6.5 4.6l2.2 2.2-2.2 2.2',
   approval: 'M6 .9L11.1 6 6 11.1.9 6z',
   abandoned: 'M2.5 2.5h7v7h-7z',

@@ -136,6 +136,11 @@ const TurnState = ({ turn: { abandoned, sums, waits } }: Pick<TurnRowProps, 'tur
         {count(sums.errors, 'error')}
       </Sign>
     )}
+    {sums.retries > 0 && (
+      <Sign name="retry" tone="call">
+        {count(sums.retries, 'retry', 'retries')}
+      </Sign>
+    )}
     {waits.map((tool) => (
       <Sign key={tool.call} name="approval" tone="approval" title={decisionText(tool)}>
         {stateOf(tool)}
@@ -212,6 +217,11 @@ const CallCells = ({ id, row, isOpen = false, toggle, inside }: CallCellsProps) 
         {row.abandoned !== undefined && (
           <Sign name="abandoned" tone="abandoned" title={`abandoned at ${number(row.abandoned)}`}>
             <span class="sr-only">abandoned at {number(row.abandoned)}</span>
+          </Sign>
+        )}
+        {row.attempts.length > 0 && (
+          <Sign name="retry" tone="call" title={row.attempts.map(({ error }) => error).join('\n')}>
+            <span class="sr-only">retry</span>
           </Sign>
         )}
         {row.tools.some(({ isError }) => isError) && (

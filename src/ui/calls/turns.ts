@@ -7,6 +7,7 @@ import { nameOf } from '../request/call.ts'
 export type CallItem = CallListResponse['items'][number]
 type CallStep = NonNullable<CallItem['step']>
 export type RowTool = CallStep['tools'][number]
+type RowAttempt = NonNullable<CallStep['attempts']>[number]
 
 /** Row of a call. An imported reply that is stored in several messages is one row. */
 export interface CallRow {
@@ -25,6 +26,8 @@ export interface CallRow {
   readonly ended: number | undefined
   readonly tools: readonly RowTool[]
   readonly moreTools: number
+  /** Failed attempts at the call. */
+  readonly attempts: readonly RowAttempt[]
   readonly condensed: CallStep['condensed']
   /** Position that the request was made from. */
   readonly at: number
@@ -56,6 +59,7 @@ const rowOf = (item: CallItem): CallRow => {
     ended: timeOf(step?.time),
     tools: step?.tools ?? [],
     moreTools: step?.moreTools ?? 0,
+    attempts: step?.attempts ?? [],
     condensed: step?.condensed,
     at: Math.min(receipt?.position ?? position - 1, position - 1),
     before: step?.before,
@@ -76,6 +80,7 @@ const joined = (row: CallRow, next: CallRow): CallRow => {
     ended: next.ended ?? row.ended,
     tools: [...row.tools, ...next.tools],
     moreTools: row.moreTools + next.moreTools,
+    attempts: [...row.attempts, ...next.attempts],
     ...(isFuller && { usage: next.usage, usd: next.usd, costs: next.costs }),
     isUnderstated: row.isUnderstated || next.isUnderstated,
   }
@@ -103,6 +108,8 @@ export interface CallSums {
   /** Cost in US dollars; undefined if no call has one. */
   readonly usd: number | undefined
   readonly errors: number
+  /** Number of calls that needed more than one attempt. */
+  readonly retries: number
   readonly receipts: number
   /** Number of replies whose recorded output is far too low. */
   readonly understated: number
@@ -118,6 +125,7 @@ export const sumsOf = (rows: readonly CallRow[]): CallSums => {
     output: sum(({ usage }) => usage?.output),
     usd: rows.some(({ usd }) => usd !== undefined) ? sum(({ usd }) => usd) : undefined,
     errors: sum(({ tools }) => tools.filter(({ isError }) => isError).length),
+    retries: sum(({ attempts }) => Number(attempts.length > 0)),
     receipts: sum(({ hasReceipt }) => Number(hasReceipt)),
     understated: sum(({ isUnderstated }) => Number(isUnderstated)),
   }

@@ -45,7 +45,24 @@ const spansOfCall = (
   depth: number,
   options: SpanOptions,
 ): readonly StepSpan[] => {
-  const { begun, ended, position, kind, tools, name } = row
+  const { begun, ended, position, kind, tools, name, attempts } = row
+  const failed = attempts.flatMap(({ error, begun: from, time: to }, index): readonly StepSpan[] =>
+    from === undefined || to === undefined
+      ? []
+      : [
+          {
+            key: `${depth} ${name} ${position} attempt ${index}`,
+            kind: 'error',
+            label: `${label}, attempt ${index + 1}`,
+            note: error,
+            depth,
+            from: Date.parse(from),
+            to: Date.parse(to),
+            isOpen: false,
+            position,
+          },
+        ],
+  )
   const own: readonly StepSpan[] =
     begun === undefined || ended === undefined || ended < begun
       ? []
@@ -62,7 +79,7 @@ const spansOfCall = (
             position,
           },
         ]
-  return [...own, ...tools.flatMap((tool) => spansOfTool(tool, row, depth + 1, options))]
+  return [...failed, ...own, ...tools.flatMap((tool) => spansOfTool(tool, row, depth + 1, options))]
 }
 
 /** Describes the end of a wait: who decided, and when. */

@@ -62,24 +62,33 @@ export const textOf = (blocks: readonly AnyBlock[]): string =>
     .map((block) => (block.type === 'text' ? String(block['text']) : JSON.stringify(block, undefined, 2)))
     .join('\n\n')
 
-/** Estimates the length of an item in characters, counting the full length of clipped strings. */
-export const lengthOf = (item: ClippedItem | ShownEntry): number => {
+/**
+ * Estimates the length of an item in characters, counting the full length of clipped strings.
+ *
+ * @param most length from which the exact one does not matter: counting stops there
+ */
+export const lengthOf = (item: ClippedItem | ShownEntry, most = Infinity): number => {
   const messages = item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
-  const blocks = messages.flatMap(({ content }) => content)
-  const cuts = 'cuts' in item ? item.cuts : undefined
-  return blocks.reduce((sum, block, index) => {
-    const wholes = new Map(
-      cuts?.flatMap((cut) => (cut.block === index ? [[cut.field, cut.length] as const] : [])),
-    )
-    // For an image, the server reports the clipped data of `source` under the name `data`.
-    const lengthIn = ([field, value]: [string, unknown]): number =>
-      wholes.get(field === 'source' ? 'data' : field) ?? stringsIn(value)
-    return sum + Object.entries(block).reduce((own, entry) => own + lengthIn(entry), 0)
-  }, 0)
+  const cuts = 'cuts' in item ? (item.cuts ?? []) : []
+  const wholes = new Map(cuts.map(({ block, field, length }) => [`${block} ${field}`, length]))
+  let sum = 0
+  for (const [index, block] of messages.flatMap(({ content }) => content).entries())
+    for (const field in block) {
+      // For an image, the server reports the clipped data of `source` under the name `data`.
+      const whole = wholes.get(`${index} ${field === 'source' ? 'data' : field}`)
+      sum += whole ?? stringsIn(block[field as keyof typeof block], most - sum)
+      if (sum >= most) return sum
+    }
+  return sum
 }
 
-const stringsIn = (value: unknown): number => {
+const stringsIn = (value: unknown, most: number): number => {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 1
-  return Object.values(value).reduce((sum: number, inner) => sum + stringsIn(inner), 0)
+  let sum = 0
+  for (const key in value) {
+    sum += stringsIn(value[key as keyof typeof value], most - sum)
+    if (sum >= most) return sum
+  }
+  return sum
 }

@@ -41,7 +41,7 @@ const estimated = (row: HistoryRow): number => {
     return 34
   if (row.kind === 'group') return 130
   const item = row.kind === 'same' ? row.item : row.entry
-  return 44 + 20 * Math.min(9, Math.ceil(lengthOf(item) / 110))
+  return 44 + 20 * Math.min(9, Math.ceil(lengthOf(item, 9 * 110) / 110))
 }
 
 export const List = ({ rows, around, selected, onSelect, place, show }: ListProps) => {

@@ -1,6 +1,7 @@
 import type { HiddenByMarker } from '../../core.ts'
 import type { Acts } from '../acts/use-acts.tsx'
 import type { ComponentChildren } from 'preact'
+import { useMemo } from 'preact/hooks'
 import { Blocks } from '../blocks/blocks.tsx'
 import type { ApiSource } from '../source/source.ts'
 import { hrefs, type ConversationViewState } from '../url.ts'
@@ -81,6 +82,7 @@ export const Message = ({ around, item, state }: BodyProps) => {
   const { tone, words, tools } = describe(item, around.names)
   const calls = itemBlocks(item).filter(isToolCall)
   const [first] = calls
+  const length = useMemo(() => lengthOf(item), [item])
   return (
     <>
       <p class={`what tone-${tone}`}>
@@ -90,7 +92,7 @@ export const Message = ({ around, item, state }: BodyProps) => {
         {state !== undefined && <span class="state">{state}</span>}
         <Erased item={item} />
         <span class={isFailed(item) ? 'size figures failed' : 'size figures'}>
-          {outcomeOf(around, item, tone).join(' · ')}
+          {outcomeOf(around, item, tone, length).join(' · ')}
         </span>
       </p>
       <Said around={around} item={item} />
@@ -140,6 +142,7 @@ const outcomeOf = (
   { outline }: RowContext,
   item: ClippedItem | ShownEntry,
   tone: string,
+  length: number,
 ): readonly string[] => {
   const index = item.position - (outline?.from ?? 0)
   const [before, now] = [outline?.times[index - 1], outline?.times[index]]
@@ -148,7 +151,7 @@ const outcomeOf = (
   return [
     ...(tone === 'result' && isFailed(item) ? ['✕ error'] : []),
     ...(outline?.retries.includes(item.position) === true ? ['○ retry'] : []),
-    size(lengthOf(item)),
+    size(length),
     ...(tokens !== undefined && tone !== 'result' && tone !== 'user' ? [`context ${brief(tokens)}`] : []),
     ...(took > 0 && tone !== 'user' ? [duration(took)] : []),
   ]

@@ -114,6 +114,7 @@ export const RowView = ({
         <div class="cell right repair">
           <p class="what tone-assistant">
             <span class="kind">repaired in the request</span> {row.repair.detail}
+            {row.times > 1 && ` (${number(row.times)} times)`}
           </p>
         </div>
       )

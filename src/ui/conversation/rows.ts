@@ -46,7 +46,13 @@ export type HistoryRow =
       readonly group?: number | undefined
     }
   /** Repair that the request needs for the API to accept it. */
-  | { readonly kind: 'repair'; readonly position: number; readonly repair: RequestRepair }
+  /** `times`: number of repairs with this description at the position. */
+  | {
+      readonly kind: 'repair'
+      readonly position: number
+      readonly repair: RequestRepair
+      readonly times: number
+    }
 
 /** Loaded entries of an expanded group or abandoned range. */
 export interface SectionEntries {
@@ -216,7 +222,9 @@ const withRepairs = (
   const take = (position: number): readonly HistoryRow[] => {
     const taken = rest.get(position) ?? []
     rest.delete(position)
-    return taken.map((repair) => ({ kind: 'repair' as const, position, repair }))
+    return [...Map.groupBy(taken, ({ detail }) => detail).values()].flatMap((alike) =>
+      alike.slice(0, 1).map((repair) => ({ kind: 'repair' as const, position, repair, times: alike.length })),
+    )
   }
   const placed = rows.flatMap((row, index) => {
     const next = rows[index + 1]

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks'
 import type { ApiSource } from '../source/source.ts'
 import { hrefs } from '../url.ts'
 import { number } from '../words.ts'
@@ -53,8 +54,15 @@ export const Tabs = ({ source, id, path, about }: TabsProps) => {
     '': about?.events,
     calls: about?.replies ?? about?.calls,
   }
+  const nav = useRef<HTMLElement>(null)
+  // The tabs are wider than a phone, and the counts make them wider still.
+  useEffect(
+    () =>
+      nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }),
+    [own, about === undefined],
+  )
   return (
-    <nav class="tabs" aria-label="Conversation">
+    <nav ref={nav} class="tabs" aria-label="Conversation">
       {(source.isLive ? parts : ofFile).map((part) => {
         const current = isItself ? 'page' : true
         const many = counts[part]

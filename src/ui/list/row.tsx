@@ -24,10 +24,15 @@ const deepest = 4
 /** Traits with a place of their own in the column, so that the column can be scanned. */
 const marks = ['condensed', 'truncated', 'rewound', 'restored'] as const satisfies readonly GlyphName[]
 
+/** Number of marks that the server counts: the newest ones. */
+const mostMarks = 1_000
+
 export const ConversationRow = ({ row, top, place, now, liveAt }: ConversationRowProps) => {
   const { overview, depth } = row
   const { id, title, tokens, curve, calls, replies = calls, has = [], updated, problem } = overview
   const { parent, isMeasured, status, errors, cost, isCostPartial, model } = overview
+  const counted = overview.marks ?? {}
+  const isPartial = marks.reduce((sum, mark) => sum + (counted[mark] ?? 0), 0) >= mostMarks
   const isLive = liveAt !== undefined && now - liveAt < liveFor
   return (
     <div
@@ -68,8 +73,11 @@ export const ConversationRow = ({ row, top, place, now, liveAt }: ConversationRo
               <>
                 <Glyph name={mark} />
                 <span class="sr-only">{mark} </span>
-                {overview.marks?.[mark] !== undefined && (
-                  <span class="figures">{number(overview.marks[mark])}</span>
+                {counted[mark] !== undefined && (
+                  <span class="figures">
+                    {number(counted[mark])}
+                    {isPartial && '+'}
+                  </span>
                 )}
               </>
             )}

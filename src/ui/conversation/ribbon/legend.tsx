@@ -63,14 +63,11 @@ const pointedWords = (outline: OutlineResponse, position: number): string => {
     number(position),
     kindOf(letter),
     ...(outline.failed.includes(position) ? ['failed'] : []),
-    ...(outline.retries.includes(position) ? [retryWords] : []),
+    ...(outline.retries.includes(position) ? ['retry'] : []),
     `about ${brief(outline.tokens[index] ?? 0)} tokens`,
     ...(time === undefined ? [] : [clock(time)]),
   ].join(' · ')
 }
-
-/** Says that a reply repeats a tool call that failed. */
-const retryWords = 'retry of a call that failed'
 
 const order = ['u', 'a', 'c', 'r', 's', 'C', 'T', 'W', 'R'] as const
 const tones = {

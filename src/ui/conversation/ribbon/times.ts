@@ -29,7 +29,7 @@ export const drawErrors = (context: Context, { outline, scale }: Picture, colour
   context.stroke()
 }
 
-/** Draws a ring over each reply that repeats a tool call that failed. Rings that would touch are drawn once. */
+/** Draws a ring over each reply that is a retry. Rings that would touch are drawn once. */
 export const drawRetries = (context: Context, { outline, scale }: Picture, colour: string): void => {
   const y = layout.brackets + layout.errors / 2 - 1
   let last = -Infinity
