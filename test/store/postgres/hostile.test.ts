@@ -67,8 +67,8 @@ describe.skipIf(noPostgres !== undefined)(`a PostgreSQL store in hostile hands${
     right(await append(1, 'x'))
     let n = 2
     for (const side of ['toServer', 'toClient'] as const) {
-      // PALIMPSEST_RUNS=10 cuts at every byte.
-      const step = Math.max(1, Math.floor(lengths[side] / runs(80)))
+      // PALIMPSEST_RUNS=20 cuts at every byte.
+      const step = Math.max(1, Math.floor(lengths[side] / runs(40)))
       for (let bytes = 0; bytes <= lengths[side]; bytes += step) {
         proxy.toServer = (chunk) => chunk
         proxy.toClient = (chunk) => chunk

@@ -52,11 +52,13 @@ const freePort = async (): Promise<number> => {
 const prepareData = async (programs: ServerPrograms, folder: string): Promise<string> => {
   const data = join(folder, 'data')
   const { size, mtimeMs } = statSync(programs.postgres)
-  const template = await kept('postgres', `${size}-${Math.floor(mtimeMs)}-${process.getuid?.()}`, (made) => {
-    const [command, ...args] = asServer(programs.initdb, '-D', data, '-U', owner, '-A', 'trust', '-E', 'UTF8')
-    const ran = spawnSync(command, [...args, '--locale=C', '--no-sync', '--no-instructions'], {
-      encoding: 'utf8',
-    })
+  const options = ['-U', owner, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions']
+  // Files of the log that are small are copied quickly.
+  options.push('--wal-segsize=1')
+  const name = `${size}-${Math.floor(mtimeMs)}-${process.getuid?.()}-${options.length}`
+  const template = await kept('postgres', name, (made) => {
+    const [command, ...args] = asServer(programs.initdb, '-D', data, ...options)
+    const ran = spawnSync(command, args, { encoding: 'utf8' })
     if (ran.status !== 0) throw new Error(`initdb: ${ran.stderr}${ran.stdout}`)
     cpSync(data, made, { recursive: true })
     removeFolder(data)
@@ -81,6 +83,7 @@ export const startPostgres = async (settings: readonly string[] = []): Promise<P
     'fsync = off',
     'max_connections = 200',
     'shared_buffers = 32MB',
+    'max_wal_size = 1GB',
     ...settings,
   ]
   appendFileSync(join(data, 'postgresql.conf'), `${lines.join('\n')}\n`)
@@ -100,6 +103,8 @@ export const startStandby = async (
   const lines = [
     `port = ${port}`,
     `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=${owner} application_name=${standbyName}'`,
+    // The primary may start later.
+    "wal_retrieve_retry_interval = '50ms'",
     // Once it is the primary, it waits for nobody.
     "synchronous_standby_names = ''",
     ...settings,
