@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { event } from '../../../src/testing/contract/support.ts'
 import { right } from '../../support/either.ts'
 import { administrator, openedPostgres } from '../../support/postgres/admin.ts'
 import { noPostgres, whySkipped } from '../../support/postgres/programs.ts'
 import { newSchema, postgresUrl } from '../../support/postgres/shared.ts'
 
 describe.skipIf(noPostgres !== undefined)(`reads of a large PostgreSQL store${whySkipped}`, () => {
-  test('of what is new do not read all events or all streams, also before the tables were analysed', async () => {
+  test('of what is new, also within an append, do not read all events or all streams, also before the tables were analysed', async () => {
     const schema = newSchema()
     const url = await postgresUrl(schema)
     await openedPostgres(url)
@@ -32,9 +33,14 @@ describe.skipIf(noPostgres !== undefined)(`reads of a large PostgreSQL store${wh
       expect(right(await store.readAll(read)()).events).toEqual([])
       expect(right(await store.changed('conversation-', checkpoint)()).streams?.size).toBe(0)
     }
+    for (const [n, prefix] of [...Array<string>(8).fill('conversation-c1'), 'none-'].entries()) {
+      const unwritten = { prefix, since: checkpoint }
+      const request = { stream: 'beside', events: [event()], expected: n - 1, unwritten }
+      expect(right(await store.append(request)())).toBe('written')
+    }
     // A session reports its reads when it ends.
     await store.close()()
-    await expect.poll(async () => (await work()).scans - before.scans).toBeGreaterThanOrEqual(16)
+    await expect.poll(async () => (await work()).scans - before.scans).toBeGreaterThanOrEqual(25)
     expect((await work()).rows - before.rows).toBeLessThan(5_000)
   })
 })
