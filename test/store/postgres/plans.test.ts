@@ -34,7 +34,7 @@ describe.skipIf(noPostgres !== undefined)(`reads of a large PostgreSQL store${wh
       expect(right(await store.changed('conversation-', checkpoint)()).streams?.size).toBe(0)
     }
     for (const [n, prefix] of [...Array<string>(8).fill('conversation-c1'), 'none-'].entries()) {
-      const unwritten = { prefix, since: checkpoint }
+      const unwritten = { prefix, since: String(checkpoint) }
       const request = { stream: 'beside', events: [event()], expected: n - 1, unwritten }
       expect(right(await store.append(request)())).toBe('written')
     }
