@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { event } from '../../../src/testing/contract/support.ts'
+import { postgresReads } from '../../../src/store/postgres/reads.ts'
+import { openSession } from '../../../src/store/postgres/session.ts'
+import { postgresSettings } from '../../../src/store/postgres/settings.ts'
+import { atEnd } from '../../support/at-end.ts'
 import { right } from '../../support/either.ts'
 import { administrator, openedPostgres } from '../../support/postgres/admin.ts'
 import { noPostgres, whySkipped } from '../../support/postgres/programs.ts'
@@ -42,5 +46,26 @@ describe.skipIf(noPostgres !== undefined)(`reads of a large PostgreSQL store${wh
     await store.close()()
     await expect.poll(async () => (await work()).scans - before.scans).toBeGreaterThanOrEqual(25)
     expect((await work()).rows - before.rows).toBeLessThan(5_000)
+  })
+
+  test('are planned once in a session', async () => {
+    const url = await postgresUrl()
+    const store = await openedPostgres(url)
+    right(await store.append({ stream: 'a', events: [event()], expected: -1 })())
+    const settings = right(postgresSettings(url))
+    const session = await openSession(settings)
+    atEnd(session.end)
+    const reads = postgresReads(settings)
+    for (let n = 0; n < 7; n++) {
+      await reads.page({ stream: 'a', from: n, direction: 'backwards', limit: n + 1 })(session)
+      await reads.page({ stream: 'a', from: n, direction: 'forwards', limit: n + 1 })(session)
+      await reads.beginnings(['a', 'b'].slice(n % 2), 4)(session)
+      await reads.changed('a', undefined)(session)
+      await reads.all({ limit: n + 1 })(session)
+    }
+    const planned = await session.query(
+      `SELECT p.name FROM pg_prepared_statements p WHERE to_jsonb(p) ->> 'custom_plans' <> '0'`,
+    )
+    expect(planned).toEqual([])
   })
 })
