@@ -19,10 +19,8 @@ const infoOf = async ({ blobs }: EventStore, hash: string): Promise<unknown> => 
 
 describe.skipIf(!isOwn)(`a PostgreSQL server without space for its tables${whySkipped}`, () => {
   test('is StoreFull: nothing of the append is there, reads go on, and so do appends once there is space', async () => {
-    const server = await startPostgres()
+    const server = await startPostgres([], 4 * 1024 * 1024)
     atEnd(server.remove)
-    await server.end('SIGINT')
-    await server.start(4 * 1024 * 1024)
     const store = await openedPostgres(server.url('palimpsest', patientPostgres))
     const large = () => event(randomBytes(250_000).toString('base64'))
     let count = 0
