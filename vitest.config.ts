@@ -9,6 +9,7 @@ class SlowFirst extends BaseSequencer {
       '/chaos.',
       '/server/memory.',
       '/eventstoredb/store.',
+      '/postgres/crash.',
       '/snippets.',
       '/types/',
       '/packed/',

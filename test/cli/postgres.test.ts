@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
@@ -8,12 +8,12 @@ import type { News } from '../../src/cli/work/life.ts'
 import { messagesApi, type MessagesApiOptions } from '../../src/testing/messages-api/server.ts'
 import { atEnd } from '../support/at-end.ts'
 import { text, toolUse } from '../support/log.ts'
-import { ended, endsWithTest, startHeard } from '../support/node.ts'
+import { endsWithTest, startHeard } from '../support/node.ts'
 import { endHolders } from '../support/postgres/admin.ts'
 import { noPostgres, whySkipped } from '../support/postgres/programs.ts'
 import { newSchema, postgresUrl } from '../support/postgres/shared.ts'
 import { opened, temporaryFolder } from '../support/stores.ts'
-import { program } from './palimpsest.ts'
+import { program, shell } from './palimpsest.ts'
 
 const agent = (api: string): string => `
 import Anthropic from '${import.meta.resolve('@anthropic-ai/sdk')}'
@@ -41,9 +41,9 @@ const onPostgres = async (reply: MessagesApiOptions['reply']) => {
     endsWithTest(child, 'SIGTERM')
     return child
   }
-  const says = async (...args: readonly string[]): Promise<string> => {
-    const { output, code } = await ended(begin(...args))
-    return code === 0 ? output : `${code}: ${output}`
+  const says = async (command: string): Promise<string> => {
+    const { stdout, stderr, code } = await shell(`palimpsest ${command} --store '${url}'`, dirname(file))
+    return code === 0 ? stdout + stderr : `${code}: ${stdout}${stderr}`
   }
   const work = (...options: readonly string[]) => {
     const child = begin('work', file, '--json', ...options)
@@ -64,7 +64,7 @@ describe.skipIf(noPostgres !== undefined)(`the command line on PostgreSQL${whySk
     const { url, begin, says, work } = await onPostgres((_, n) => ({
       content: n === 0 ? [pay] : [text('Done.')],
     }))
-    expect(await says('say', 'c', 'Pay.', '--answer')).toMatch(/^recorded in c, at position 0/)
+    expect(await says(`say c 'Pay.' --answer`)).toMatch(/^recorded in c, at position 0/)
     const server = begin('serve', '--port', '0', '--json')
     const [line] = (await once(createInterface(server.stdout as NodeJS.ReadableStream), 'line')) as [string]
     const stream = await fetch(`${(JSON.parse(line) as { url: string }).url}/api/v1/conversations/c/events`, {
@@ -73,8 +73,8 @@ describe.skipIf(noPostgres !== undefined)(`the command line on PostgreSQL${whySk
     const told = stream.body?.pipeThrough(new TextDecoderStream()).values()
     const { child, of } = work()
     await until(() => of('step').some(({ outcome }) => outcome === 'waiting'))
-    expect(await says('waiting', 'c')).toContain('toolu_1')
-    expect(await says('approve', 'c', 'toolu_1', '--by', 'ann')).toBe('approved toolu_1 of c, by ann\n')
+    expect(await says('waiting c')).toContain('toolu_1')
+    expect(await says('approve c toolu_1 --by ann')).toBe('approved toolu_1 of c, by ann\n')
     let streamed = ''
     while (!streamed.includes('Done.')) streamed += String((await told?.next())?.value)
     await until(() => of('step').some(({ outcome }) => outcome === 'settled'))
@@ -84,7 +84,7 @@ describe.skipIf(noPostgres !== undefined)(`the command line on PostgreSQL${whySk
       [0, null],
       [0, null],
     ])
-    expect(await says('show', 'c')).toContain('Done.')
+    expect(await says('show c')).toContain('Done.')
     for await (const { workers, steps } of (await opened(url)).workers())
       expect({ workers, steps }).toEqual({ workers: [], steps: [] })
   })
@@ -97,7 +97,7 @@ describe.skipIf(noPostgres !== undefined)(`the command line on PostgreSQL${whySk
       await answers.promise
       return { content: [text('Yes.')] }
     })
-    expect(await says('say', 'c', 'Is it there?', '--answer')).toMatch(/^recorded/)
+    expect(await says(`say c 'Is it there?' --answer`)).toMatch(/^recorded/)
     const first = work('--name', 'first')
     await until(() => calls === 1)
     const other = work('--name', 'other')

@@ -73,8 +73,8 @@ const extending: ReadonlySet<unknown> = new Set(['mdextend', 'mdzeroextend'])
 /** Reports whether the connection failed rather than a statement on it, so that another attempt may succeed. */
 export const isOfConnection = (error: unknown): boolean => {
   const code = codeOf(error)
-  // An error of the server without a connection to it: it ends, has ended this session, or starts.
-  if (/^[0-9A-Z]{5}$/.test(code)) return code.startsWith('08') || /^57P0[123]$/.test(code)
+  // An error of the server without a connection to it: it ends, has ended this session, or starts. Some timeouts end sessions.
+  if (/^[0-9A-Z]{5}$/.test(code)) return code.startsWith('08') || /^(?:57P0[1235]|25P0[34])$/.test(code)
   // After a failover, the former primary may answer as a standby before the new one answers.
   const tag: unknown = Reflect.get(Object(error), '_tag')
   if (tag !== undefined) return tag === 'StoreReadOnly'

@@ -6,6 +6,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 
 /** Address of a server. */
 export interface ServerAddress {
+  /** Name or address; a folder, beginning with a slash, for a Unix socket. */
   readonly host: string
   readonly port: number
 }
@@ -45,11 +46,11 @@ const schemaName = /^[a-z_][a-z0-9_]{0,39}$/
 
 /** Reports whether a URL is one of a PostgreSQL database. */
 const urlPattern = /^postgres(?:ql)?:\/\/(?:([^@/?]*)@)?([^@/?]+)(?:\/([^/?]*))?(?:\?(.*))?$/
-const hostPattern = /^(\[[^\]]+\]|[^[\]:%]+)(?::(\d{1,5}))?$/
+const hostPattern = /^(\[[^\]]+\]|%2F[^[\]:]*|[^[\]:%]+)(?::(\d{1,5}))?$/i
 
 /**
  * Parses a URL such as `postgres://user:password@host:5432/database?schema=palimpsest`. Several hosts, separated by commas, are tried in
- * turn. Parameters: `schema` (default `palimpsest`), `sslmode` (`disable`, the default, `require`, `verify-ca` or `verify-full`),
+ * turn; a host such as `%2Fvar%2Frun%2Fpostgresql` is a folder with a Unix socket. Parameters: `schema` (default `palimpsest`), `sslmode` (`disable`, the default, `require`, `verify-ca` or `verify-full`),
  * `sslrootcert` (a file), `connections`, and in milliseconds `timeout`, `attempt` and `patience`.
  *
  * The error does not repeat the contents of an invalid URL, which may include a password.
@@ -60,16 +61,16 @@ export const postgresSettings = (given: string): E.Either<InvalidInput, Postgres
     return wrong('an @, / or ? in a user name, password or parameter must be written as %40, %2F or %3F')
   const [, userinfo, hosts, name = '', query = ''] = urlPattern.exec(given) ?? []
   if (hosts === undefined) return wrong(`write it like ${example}`)
-  const servers = hosts.split(',').map(serverIn)
-  const known = servers.filter((server) => server !== undefined)
-  if (known.length < servers.length)
-    return wrong(`a host must be a name with an optional port from 1 to 65535: write it like ${example}`)
   const parameters = new URLSearchParams(query.replaceAll('+', '%2B'))
   const problem = parameterProblem(parameters)
   if (problem !== undefined) return wrong(problem)
   const ssl = sslOf(parameters)
   if (E.isLeft(ssl)) return ssl
   try {
+    const servers = hosts.split(',').map(serverIn)
+    const known = servers.filter((server) => server !== undefined)
+    if (known.length < servers.length)
+      return wrong(`a host must be a name with an optional port from 1 to 65535: write it like ${example}`)
     const colon = userinfo?.indexOf(':') ?? -1
     const user = colon < 0 ? userinfo : userinfo?.slice(0, colon)
     const database = decodeURIComponent(name)
@@ -103,7 +104,7 @@ const serverIn = (text: string): ServerAddress | undefined => {
   const port = Number(digits)
   return host === undefined || port < 1 || port > 65_535
     ? undefined
-    : { host: host.replaceAll(/[[\]]/g, ''), port }
+    : { host: decodeURIComponent(host.replaceAll(/[[\]]/g, '')), port }
 }
 
 const parameterProblem = (parameters: URLSearchParams): string | undefined => {

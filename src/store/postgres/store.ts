@@ -106,8 +106,10 @@ const storeOn = (settings: PostgresSettings): EventStore => {
     url,
     append: (request) => () => {
       if (isClosing) return Promise.resolve(E.left(storeClosed(url)))
-      const checked = E.flatMap(checkKeys)(checkAppend(request))
-      return E.isLeft(checked) ? Promise.resolve(checked) : writer.append(checked.right)
+      const checked = checkAppend(request)
+      if (E.isLeft(checked)) return Promise.resolve(checked)
+      const problem = keyProblem(checked.right)
+      return problem ? Promise.resolve(E.left(problem)) : writer.append(checked.right)
     },
     read: (range) => reading(reads.page(range)),
     beginnings: (names, limit) => reading(reads.beginnings(names, limit)),
@@ -136,13 +138,13 @@ const storeOn = (settings: PostgresSettings): EventStore => {
   }
 }
 
-/** Errors: `InvalidInput` for a text that is too long for an index. */
-const checkKeys = (request: AppendRequest): E.Either<InvalidInput, AppendRequest> => {
+/** Returns the error of an append with a text that is too long for an index. */
+const keyProblem = ({ stream, events }: AppendRequest): InvalidInput | undefined => {
   const isLong = (text: string): boolean =>
     text.length > longestKey / 4 && Buffer.byteLength(text) > longestKey
-  if (isLong(request.stream)) return E.left(invalidInput('stream', tooLong))
-  const index = request.events.findIndex(({ id, type }) => isLong(id) || isLong(type))
-  return index < 0 ? E.right(request) : E.left(invalidInput(`events[${index}]`, tooLong))
+  if (isLong(stream)) return invalidInput('stream', tooLong)
+  const index = events.findIndex(({ id, type }) => isLong(id) || isLong(type))
+  return index < 0 ? undefined : invalidInput(`events[${index}]`, tooLong)
 }
 
 const tooLong = `a PostgreSQL store keeps names of streams, and ids and types of events, of at most ${longestKey} bytes: shorten it`

@@ -67,19 +67,23 @@ export const postgresWriter = (
 
   const opened = async (): Promise<DatabaseSession> => {
     if (session && !session.isOver()) return session
-    session = await pool.open()
-    return session
+    const own = await pool.open()
+    session = own
+    // Through a pooler, each call sets it.
+    if (!own.isPooled) await own.query(`SET lock_timeout = ${timeout}`)
+    return own
   }
 
   const statement = (text: string, values: readonly unknown[], name: string): Promise<readonly QueryRow[]> =>
     withHolderChecks(async () => {
       const own = await opened()
       own.keepAlive(true)
+      const all = [own.isPooled ? timeout : null, ...values]
       try {
-        if (!needsTransaction) return await own.query(text, values, name, attempt + timeout)
+        if (!needsTransaction) return await own.query(text, all, name, attempt + timeout)
         await own.query('BEGIN ISOLATION LEVEL READ COMMITTED')
         try {
-          const rows = await own.query(text, values, name, attempt + timeout)
+          const rows = await own.query(text, all, name, attempt + timeout)
           await own.query('COMMIT')
           return rows
         } catch (error) {
@@ -109,9 +113,9 @@ export const postgresWriter = (
     const [first] = requests
     if (!first || requests.length > 1) return statement(...batchCall(settings, requests))
     if (isConditional(first)) return statement(...conditionalCall(settings, first))
-    return statement(
-      ...(first.events.length > 1 ? batchCall(settings, requests) : eventCall(settings, first)),
-    )
+    if (first.events.length > 1) return statement(...batchCall(settings, requests))
+    const [row] = await statement(...eventCall(settings, first))
+    return [outcomeIn(Number(row?.['place']))]
   }
 
   /** Calls until there is an answer, or the time for all attempts is over. */
@@ -216,17 +220,26 @@ export const postgresWriter = (
   }
 }
 
+/** A function of the store, with its parameters after the first. */
 type Call = readonly [text: string, values: readonly unknown[], name: string]
 
 const isFindable = ({ repeat = 'none' }: AppendRequest, index: number): true | null =>
   repeat === 'each' || (repeat !== 'none' && index === 0) ? true : null
 
-const eventCall = ({ schema, timeout }: PostgresSettings, request: AppendRequest): Call => {
+/** Converts the result of `append_event` to the row of an append. */
+const outcomeIn = (place: number): QueryRow =>
+  place > 0
+    ? { outcome: 'written', place }
+    : place === 0
+      ? { outcome: 'repeated' }
+      : { outcome: 'conflict', actual: -2 - place }
+
+const eventCall = ({ schema }: PostgresSettings, request: AppendRequest): Call => {
   const { stream, expected, events } = request
   const [event] = events
   return [
-    `SELECT * FROM ${schema}.append_event($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [timeout, stream, expected, event?.id, event?.type, event?.data, event?.metadata, isFindable(request, 0)],
+    `SELECT ${schema}.append_event($1, $2, $3, $4, $5, $6, $7, $8) AS place`,
+    [stream, expected, event?.id, event?.type, event?.data, event?.metadata, isFindable(request, 0)],
     'append_event',
   ]
 }
@@ -245,10 +258,9 @@ const columnsOf = (requests: readonly AppendRequest[]): readonly (readonly unkno
   ]
 }
 
-const batchCall = ({ schema, timeout }: PostgresSettings, requests: readonly AppendRequest[]): Call => [
+const batchCall = ({ schema }: PostgresSettings, requests: readonly AppendRequest[]): Call => [
   `SELECT * FROM ${schema}.append_batch($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
   [
-    timeout,
     requests.map(({ stream }) => stream),
     requests.map(({ expected }) => expected),
     requests.map(({ events }) => events.length),
@@ -257,12 +269,11 @@ const batchCall = ({ schema, timeout }: PostgresSettings, requests: readonly App
   'append_batch',
 ]
 
-const conditionalCall = ({ schema, timeout }: PostgresSettings, request: AppendRequest): Call => {
+const conditionalCall = ({ schema }: PostgresSettings, request: AppendRequest): Call => {
   const { stream, expected, unchanged = [], unwritten, replaces = [] } = request
   return [
     `SELECT * FROM ${schema}.append_if($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
     [
-      timeout,
       stream,
       expected,
       ...columnsOf([request]),

@@ -45,7 +45,7 @@ describe.skipIf(noPostgres !== undefined)(`doctor on PostgreSQL${whySkipped}`, (
     const admin = await administrator()
     await admin.query(`
       INSERT INTO ${schema}.streams SELECT n, 'conversation-c' || n FROM generate_series(1, 1001) n;
-      INSERT INTO ${schema}.events SELECT n, 1, n - 1, '', 'Noted', '', '', NULL FROM generate_series(1, 100010) n;
+      INSERT INTO ${schema}.events SELECT n, 1, n - 1, '', 'MessageAppended', '', '', NULL FROM generate_series(1, 100010) n;
       INSERT INTO ${schema}.events VALUES (100011, 500, 0, '', 'Configured', '{"parameters":{"authorization_token":"abc"}}', '', NULL)`)
     expect(await found(url, 'events')).toMatchObject([
       { status: 'ok', message: 'all 100011 events are there' },

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { openPostgres } from '../../../src/store/postgres/store.ts'
@@ -67,8 +68,8 @@ describe.skipIf(noPostgres !== undefined)(`a PostgreSQL store in hostile hands${
     right(await append(1, 'x'))
     let n = 2
     for (const side of ['toServer', 'toClient'] as const) {
-      // PALIMPSEST_RUNS=10 cuts at every byte.
-      const step = Math.max(1, Math.floor(lengths[side] / runs(80)))
+      // PALIMPSEST_RUNS=20 cuts at every byte.
+      const step = Math.max(1, Math.floor(lengths[side] / runs(40)))
       for (let bytes = 0; bytes <= lengths[side]; bytes += step) {
         proxy.toServer = (chunk) => chunk
         proxy.toClient = (chunk) => chunk
@@ -118,11 +119,22 @@ describe.skipIf(noPostgres !== undefined)(`a PostgreSQL store in hostile hands${
 
   test.skipIf(isShared).each([
     ['default_transaction_isolation = "repeatable read"', 'synchronous_commit = off'],
-    ['default_transaction_isolation = serializable', 'bytea_output = escape', "timezone = 'Asia/Kathmandu'"],
+    [
+      'default_transaction_isolation = serializable',
+      'bytea_output = escape',
+      "timezone = 'Asia/Kathmandu'",
+      "datestyle = 'SQL, DMY'",
+      "client_encoding = 'LATIN1'",
+      'standard_conforming_strings = off',
+      'array_nulls = off',
+      'extra_float_digits = -15',
+    ],
   ])('a role with %s keeps the contract', async (...settings) => {
     const { urlOf } = await newRole(settings)
-    const blob = storeContract.filter(({ title }) => /every byte value/.test(title))
-    for (const { run } of [...races, ...blob])
+    const bytes = storeContract.filter(({ title }) =>
+      /every byte value|written, to the byte|all together/.test(title),
+    )
+    for (const { run } of [...races, ...bytes])
       await expect(run(await openedPostgres(await urlOf(newSchema())))).resolves.toBeUndefined()
   })
 
@@ -221,6 +233,75 @@ describe.skipIf(noPostgres !== undefined)(`a PostgreSQL store in hostile hands${
     const nobody = url.replace(/\/\/[^@]*@/, '//nobody-here@')
     expect(left(await openPostgres(nobody)())).toMatchObject({ _tag: 'StoreDenied' })
   })
+
+  test.skipIf(isShared)('an append of a role with synchronous_commit = off waits for the disk', async () => {
+    const schema = newSchema()
+    const { urlOf } = await newRole(['synchronous_commit = off'])
+    const url = await urlOf(schema)
+    const store = await openedPostgres(url)
+    await (
+      await administrator(url)
+    ).query(`CREATE TABLE ${schema}.seen AS SELECT ''::text AS setting WHERE false;
+      CREATE FUNCTION ${schema}.see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO ${schema}.seen VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$;
+      CREATE TRIGGER see AFTER INSERT ON ${schema}.events FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.see()`)
+    right(await store.append({ stream: 'a', events: [event()], expected: -1 })())
+    right(await store.append({ stream: 'a', events: [event(), event()], expected: 0 })())
+    const { rows } = await (await administrator()).query(`SELECT setting FROM ${schema}.seen`)
+    expect(rows).toEqual([{ setting: 'on' }, { setting: 'on' }])
+  })
+
+  test.skipIf(isShared)('a role with only the rights that the docs name works with a store', async () => {
+    const schema = newSchema()
+    const [owner, worker] = [await newRole([], ''), await newRole([], '')]
+    const admin = await administrator()
+    await admin.query(`CREATE SCHEMA ${schema} AUTHORIZATION ${owner.role}`)
+    await openedPostgres(await owner.urlOf(schema))
+    await admin.query(`GRANT USAGE ON SCHEMA ${schema} TO ${worker.role};
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${worker.role}`)
+    const store = await openedPostgres(await worker.urlOf(schema))
+    right(await store.append({ stream: 'a', events: [event()], expected: -1 })())
+    const chunk = new Uint8Array([1, 255])
+    const hash = createHash('sha256').update(chunk).digest('hex')
+    right(await store.blobs.put(hash, [chunk])())
+    right(await store.blobs.remove(hash, new Date(Date.now() + 60_000))())
+    const release = await store.liveness?.hold('a')
+    expect(release).toBeTypeOf('function')
+    await release?.()
+    expect(await store.liveness?.names()).toEqual([])
+    for await (const item of store.follow({})) if (item.type === 'event') break
+  })
+
+  test.skipIf(isShared)(
+    'timeouts that end idle sessions and long transactions end nothing here',
+    async () => {
+      const schema = newSchema()
+      const admin = await administrator()
+      const known = async (name: string): Promise<boolean> =>
+        (await admin.query(`SELECT current_setting('${name}', true) AS value`)).rows[0]?.value !== null
+      // PostgreSQL 14 and 17.
+      const timeouts = ['idle_session_timeout', 'transaction_timeout']
+      const settings = []
+      for (const name of timeouts) if (await known(name)) settings.push(`${name} = 200`)
+      const { role, urlOf } = await newRole(settings)
+      const store = await openedPostgres(await urlOf(schema))
+      let isLost = false
+      await store.liveness?.hold('a', () => (isLost = true))
+      const sessions = async (): Promise<readonly unknown[]> =>
+        (await admin.query(`SELECT pid FROM pg_stat_activity WHERE usename = '${role}' ORDER BY pid`)).rows
+      right(await store.append({ stream: 'a', events: [event()], expected: -1 })())
+      right(await store.read({ stream: 'a', ...all })())
+      const before = await sessions()
+      await new Promise((resolve) => setTimeout(resolve, 600))
+      expect(await sessions()).toEqual(before)
+      expect(isLost).toBe(false)
+      await admin.query(`BEGIN; SELECT pg_advisory_xact_lock(${lockKey(schema, 'append')})`)
+      const append = store.append({ stream: 'a', events: [event()], expected: 0 })()
+      await new Promise((resolve) => setTimeout(resolve, 600))
+      await admin.query('COMMIT')
+      expect(['written', 'repeated']).toContain(right(await append))
+    },
+  )
 
   test.skipIf(isShared)('a database that takes no writes is StoreReadOnly, and can be read', async () => {
     const schema = newSchema()

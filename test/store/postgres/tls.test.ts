@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, cpSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openPostgres } from '../../../src/store/postgres/store.ts'
@@ -9,6 +9,7 @@ import { left, right } from '../../support/either.ts'
 import { administrator, openedPostgres } from '../../support/postgres/admin.ts'
 import { externalUrl, giveToServer, noPostgres, whySkipped } from '../../support/postgres/programs.ts'
 import { startPostgres } from '../../support/postgres/server.ts'
+import { newSchema, postgresUrl } from '../../support/postgres/shared.ts'
 import { temporaryFolder } from '../../support/stores.ts'
 import { hasOpenssl, onlyOpenssl } from '../../support/timestamp-authority.ts'
 
@@ -22,37 +23,34 @@ const certificates = (): string => {
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
   for (const ca of ['ca', 'other'])
     openssl('req', '-x509', ...newKey, '-keyout', `${ca}.key`, '-out', `${ca}.pem`, '-subj', `/CN=${ca}`)
-  openssl('req', ...newKey, '-keyout', 'server.key', '-out', 'server.csr', '-subj', '/CN=localhost')
+  openssl('req', ...newKey, '-keyout', 'ssl_key_file', '-out', 'server.csr', '-subj', '/CN=localhost')
   writeFileSync(join(folder, 'server.ext'), 'subjectAltName=DNS:localhost\n')
   const issuer = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial']
-  openssl('x509', '-req', '-in', 'server.csr', '-out', 'server.crt', '-extfile', 'server.ext', ...issuer)
+  openssl('x509', '-req', '-in', 'server.csr', '-out', 'ssl_cert_file', '-extfile', 'server.ext', ...issuer)
   return folder
 }
 
 describe.skipIf(!isOwn || !hasOpenssl)(`a PostgreSQL server with TLS${whySkipped}${onlyOpenssl}`, () => {
   test('is reached encrypted, and by the name and the CA that its certificate has, if they are to be checked', async () => {
-    const server = await startPostgres()
-    atEnd(server.remove)
-    const unencrypted = server.url('palimpsest', '&sslmode=require')
-    expect(left(await openPostgres(unencrypted)())).toMatchObject({
-      _tag: 'StoreUnavailable',
-      message: expect.stringContaining('sslmode') as string,
-    })
-    const admin = await administrator(server.url())
-    await admin.query(`CREATE ROLE secure LOGIN PASSWORD 'p@ss'; GRANT CREATE ON DATABASE postgres TO secure`)
-    await server.end('SIGINT')
     const folder = certificates()
-    const data = join(server.folder, 'data')
-    for (const file of ['server.crt', 'server.key']) cpSync(join(folder, file), join(data, file))
-    giveToServer(data)
-    appendFileSync(join(data, 'postgresql.conf'), 'ssl = on\n')
+    const hba = join(folder, 'pg_hba.conf')
     const rules = [
       'hostssl all secure 127.0.0.1/32 scram-sha-256',
       'hostnossl all secure 127.0.0.1/32 reject',
       'host all all 127.0.0.1/32 trust',
     ]
-    writeFileSync(join(data, 'pg_hba.conf'), `${rules.join('\n')}\n`)
-    await server.start()
+    writeFileSync(hba, `${rules.join('\n')}\n`)
+    giveToServer(folder)
+    const settings = ['ssl_cert_file', 'ssl_key_file'].map((name) => `${name} = '${join(folder, name)}'`)
+    const server = await startPostgres(['ssl = on', `hba_file = '${hba}'`, ...settings])
+    atEnd(server.remove)
+    const admin = await administrator(server.url())
+    await admin.query(`CREATE ROLE secure LOGIN PASSWORD 'p@ss'; GRANT CREATE ON DATABASE postgres TO secure`)
+    const unencrypted = await postgresUrl(newSchema(), '&sslmode=require')
+    expect(left(await openPostgres(unencrypted)())).toMatchObject({
+      _tag: 'StoreUnavailable',
+      message: expect.stringContaining('sslmode') as string,
+    })
     const url = (host: string, parameters: string): string =>
       server.url('palimpsest', parameters).replace(/\/\/[^@]*@127\.0\.0\.1/, `//secure:p%40ss@${host}`)
     const trusting = (ca: string): string => `&sslrootcert=${join(folder, `${ca}.pem`)}`

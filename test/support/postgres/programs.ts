@@ -55,12 +55,12 @@ export interface ServerPrograms {
   readonly initdb: string
 }
 
-/** Prepares the programs; what is copied goes to a folder. */
+/** Prepares the programs; what is linked or copied goes to a folder. */
 export const preparePrograms = (copyTo: string): ServerPrograms => {
   const there = embedded()
   if (there === undefined) return programsIn(installed() ?? debian)
   const copy = join(copyTo, 'native')
-  cpSync(there, copy, { recursive: true, preserveTimestamps: true })
+  linkOrCopy(there, copy)
   // The package leaves these to a script of its installation.
   const links = JSON.parse(readFileSync(join(copy, 'pg-symlinks.json'), 'utf8')) as readonly Link[]
   for (const { source, target } of links) {
@@ -68,6 +68,13 @@ export const preparePrograms = (copyTo: string): ServerPrograms => {
     if (!existsSync(path)) symlinkSync(join(copyTo, source), path)
   }
   return programsIn(copy)
+}
+
+/** Links are quick, and take no space; another disk, user or platform may refuse them. */
+const linkOrCopy = (from: string, to: string): void => {
+  if (spawnSync('cp', ['-rl', from, to]).status === 0) return
+  removeFolder(to)
+  cpSync(from, to, { recursive: true, preserveTimestamps: true })
 }
 
 interface Link {

@@ -29,8 +29,8 @@ export interface PostgresServer {
   readonly folder: string
   /** The URL of a store on the server, by the name of its schema. */
   readonly url: (schema?: string, parameters?: string) => string
-  /** Starts it again after `end`; no file of it may then have more bytes than the limit. */
-  readonly start: (limit?: number) => Promise<void>
+  /** Starts it again after `end`, without a limit for its files. */
+  readonly start: () => Promise<void>
   /** Ends it at once (SIGQUIT to the postmaster), or as a crash does (SIGKILL). */
   readonly end: (signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL') => Promise<void>
   /** Ends it, and removes its files. */
@@ -52,11 +52,13 @@ const freePort = async (): Promise<number> => {
 const prepareData = async (programs: ServerPrograms, folder: string): Promise<string> => {
   const data = join(folder, 'data')
   const { size, mtimeMs } = statSync(programs.postgres)
-  const template = await kept('postgres', `${size}-${Math.floor(mtimeMs)}-${process.getuid?.()}`, (made) => {
-    const [command, ...args] = asServer(programs.initdb, '-D', data, '-U', owner, '-A', 'trust', '-E', 'UTF8')
-    const ran = spawnSync(command, [...args, '--locale=C', '--no-sync', '--no-instructions'], {
-      encoding: 'utf8',
-    })
+  const options = ['-U', owner, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions']
+  // Files of the log that are small are copied quickly.
+  options.push('--wal-segsize=1')
+  const name = `${size}-${Math.floor(mtimeMs)}-${process.getuid?.()}-${options.length}`
+  const template = await kept('postgres', name, (made) => {
+    const [command, ...args] = asServer(programs.initdb, '-D', data, ...options)
+    const ran = spawnSync(command, args, { encoding: 'utf8' })
     if (ran.status !== 0) throw new Error(`initdb: ${ran.stderr}${ran.stdout}`)
     cpSync(data, made, { recursive: true })
     removeFolder(data)
@@ -67,8 +69,11 @@ const prepareData = async (programs: ServerPrograms, folder: string): Promise<st
   return data
 }
 
-/** Starts a new server. What it says is in its folder, in the file `log`. */
-export const startPostgres = async (settings: readonly string[] = []): Promise<PostgresServer> => {
+/** Starts a new server, whose files may have a limit of bytes. What it says is in its folder, in the file `log`. */
+export const startPostgres = async (
+  settings: readonly string[] = [],
+  limit?: number,
+): Promise<PostgresServer> => {
   const folder = serverFolder('palimpsest-postgres-')
   const programs = preparePrograms(folder)
   const data = await prepareData(programs, folder)
@@ -81,10 +86,11 @@ export const startPostgres = async (settings: readonly string[] = []): Promise<P
     'fsync = off',
     'max_connections = 200',
     'shared_buffers = 32MB',
+    'max_wal_size = 1GB',
     ...settings,
   ]
   appendFileSync(join(data, 'postgresql.conf'), `${lines.join('\n')}\n`)
-  return running(programs, folder, port)
+  return running(programs, folder, port, limit)
 }
 
 /** Starts a standby on a copy of a server that is stopped. It follows that server once it runs again. */
@@ -100,6 +106,8 @@ export const startStandby = async (
   const lines = [
     `port = ${port}`,
     `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=${owner} application_name=${standbyName}'`,
+    // The primary may start later.
+    "wal_retrieve_retry_interval = '50ms'",
     // Once it is the primary, it waits for nobody.
     "synchronous_standby_names = ''",
     ...settings,
@@ -113,10 +121,15 @@ export const startStandby = async (
 /** The name of a standby in `synchronous_standby_names`. */
 export const standbyName = 'standby'
 
-const running = async (programs: ServerPrograms, folder: string, port: number): Promise<PostgresServer> => {
+const running = async (
+  programs: ServerPrograms,
+  folder: string,
+  port: number,
+  limit?: number,
+): Promise<PostgresServer> => {
   const data = join(folder, 'data')
-  const start = async (limit?: number): Promise<void> => {
-    const limited = limit === undefined ? [] : ['prlimit', `--fsize=${limit}`]
+  const start = async (bytes?: number): Promise<void> => {
+    const limited = bytes === undefined ? [] : ['prlimit', `--fsize=${bytes}`]
     for (;;) {
       const log = openSync(join(folder, 'log'), 'a')
       const [command = '', ...args] = [...limited, ...asServer(programs.postgres, '-D', data)]
@@ -148,13 +161,13 @@ const running = async (programs: ServerPrograms, folder: string, port: number): 
     }
     while (isAlive(pid)) await sleep(5)
   }
-  await start()
+  await start(limit)
   return {
     port,
     folder,
     url: (schema = 'palimpsest', parameters = '') =>
       `postgres://${owner}@127.0.0.1:${port}/postgres?schema=${schema}${parameters}`,
-    start,
+    start: () => start(),
     end,
     remove: async () => {
       await end('SIGQUIT')
