@@ -2,9 +2,9 @@ import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { check } from '../events/check.ts'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { conversationIdSchema, isConversationId } from '../events/ids.ts'
-import type { InvalidInput } from '../events/errors.ts'
 import type { OriginalFile, OriginalNotKept } from './reading/original.ts'
 import type { CommandEnvelope, WriteResult } from './writing/encode.ts'
 import type { EraseError, EraseOptions, ErasedContent } from './writing/erase.ts'
@@ -110,7 +110,7 @@ export const conversation = (
   beside: SideStreams,
   id: string,
 ): ConversationHandle => {
-  const checkedId = isConversationId(id) ? E.right(id) : check(conversationIdSchema, id)
+  const checkedId = isConversationId(id) ? E.right(id) : refusedId(id)
   // An invalid id may not even be a string, so its side streams belong to no conversation.
   const name = E.isRight(checkedId) ? id : ''
   const inheritedErasures = createErasureWatch(store)
@@ -166,3 +166,8 @@ export const conversation = (
     },
   }
 }
+
+const refusedId = (id: unknown): E.Either<InvalidInput, string> =>
+  typeof id === 'string'
+    ? check(conversationIdSchema, id)
+    : E.left(invalidInput('id', 'must be a string: the id of a conversation'))

@@ -59,6 +59,7 @@ test('historyTools refuses a store: it needs a conversation', async () => {
 })
 
 const wrongCalls: Readonly<Record<string, readonly [path: string, call: (store: Store) => unknown]>> = {
+  'no id': ['id', (store) => agentsSession(store, undefined as never).addItems([{}] as never)],
   'an item without a list': ['items', (store) => agentsSession(store, 'a').addItems({} as never)],
   'no items': ['items', (store) => agentsSession(store, 'a').addItems(undefined as never)],
   'texts as items': ['items', (store) => agentsSession(store, 'a').addItems(['Hello.'] as never)],
