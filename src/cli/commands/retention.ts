@@ -48,8 +48,8 @@ export const addRetention = (program: Command, shell: Shell): void => {
 Without options, lists the rules. The rule with the longest prefix that matches
 decides. A conversation without a rule is kept. --apply erases every event that
 was recorded longer ago than its rule says, as \`palimpsest erase --older-than\`
-does; conversations under a legal hold, or with a call that a turn left open, are
-skipped and named. \`palimpsest serve\` and \`palimpsest work\` apply the rules
+does; conversations under a legal hold, or with a call that a turn left open,
+are skipped and named. \`palimpsest serve\` and \`palimpsest work\` apply the rules
 when they start, then daily: a new rule may erase within seconds. On a terminal,
 --keep says what is due, and sets the rule only once you confirm it.
 The AI Act (articles 19 and 26(6)) requires that logs are kept for six months or
