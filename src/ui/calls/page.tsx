@@ -170,16 +170,17 @@ const Totals = ({ turns, rows, subagents, isAll }: TotalsProps) => {
   const abandoned = sumsOf(rows.filter((row) => row.abandoned !== undefined))
   const latency = medianOf([...rows, ...inside].flatMap((row) => latencyOf(row) ?? []))
   const summaries = rows.filter(({ kind }) => kind === 'summary').length
+  // As in the tab and the list; each other number is named.
+  const replies = rows.length - summaries
   const read = percent(all.read, all.fresh + all.read)
   return (
     <>
       <dl class="totals figures">
-        <Total value={`${number(all.calls)}${isAll ? '' : '+'}`}>
-          {all.calls === 1 ? 'call' : 'calls'} in {count(turns.length, 'turn')}
-          {summaries > 0 &&
-            `: ${count(rows.length - summaries, 'reply', 'replies')}, ${count(summaries, 'summary', 'summaries')}`}
+        <Total value={`${number(replies)}${isAll ? '' : '+'}`}>
+          {replies === 1 ? 'call' : 'calls'} in {count(turns.length, 'turn')}
+          {summaries > 0 && `, ${number(summaries)} more for ${summaries === 1 ? 'a summary' : 'summaries'}`}
           {inside.length > 0 &&
-            `, ${number(inside.length)} by ${subagents.calls.size === 1 ? 'a subagent' : 'subagents'}`}
+            `, ${number(inside.length)} more by ${subagents.calls.size === 1 ? 'a subagent' : 'subagents'}`}
         </Total>
         {read !== '' && <Total value={read}>read from the cache</Total>}
         {all.usd !== undefined && (

@@ -62,6 +62,7 @@ export const Spent = ({ id, calls, cost }: SpentProps) => {
   ]
   const abandoned = sumsOf(rows.filter((row) => row.abandoned !== undefined))
   const understated = cost.total.understated
+  const summaries = rows.filter(({ kind }) => kind === 'summary').length
   return (
     <section class="spent" aria-labelledby="spent">
       <h2 id="spent">
@@ -88,7 +89,11 @@ export const Spent = ({ id, calls, cost }: SpentProps) => {
         <Parts title="By turn, most first" parts={byTurn(id, turnsOf(rows))} whole={cost.total.usd} />
       </div>
       <p>
-        <a href={hrefs.calls(id)}>{count(rows.length, 'call')}, one by one</a>
+        <a href={hrefs.calls(id)}>
+          {count(rows.length - summaries, 'call')}
+          {summaries > 0 && ` and ${number(summaries)} for ${summaries === 1 ? 'a summary' : 'summaries'}`},
+          one by one
+        </a>
       </p>
     </section>
   )
