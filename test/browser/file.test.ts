@@ -25,6 +25,16 @@ describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
     await page.getByText('Nothing was redacted').waitFor()
   })
 
+  test('shows the summary beside the story of what it hid', async () => {
+    const page = await opened(await exported(await sample(), id))
+    const marker = page.locator('.entry.group')
+    await marker.locator('.cell.left').first().waitFor({ timeout: 20_000 })
+    const top = async (side: string): Promise<number> =>
+      (await marker.locator(side).first().boundingBox())?.y ?? Number.NaN
+    // The styles of all pages are in one file.
+    expect(await top('.cell.right')).toBe(await top('.cell.left'))
+  })
+
   test('opens at a position, and goes to others', async () => {
     const page = await opened(await exported(await sample(), id), `#/c/${id}?at=5`)
     await page.getByText('costOf is the suspect').first().waitFor()

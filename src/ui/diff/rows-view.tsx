@@ -23,9 +23,9 @@ export const EntryLine = ({ id, entry }: EntryLineProps) => {
       </span>
     </>
   )
-  if (id === undefined) return <div class="entry">{cells}</div>
+  if (id === undefined) return <div class="diff-entry">{cells}</div>
   return (
-    <a class="entry" href={hrefs.conversation(id, { at: entry.position })}>
+    <a class="diff-entry" href={hrefs.conversation(id, { at: entry.position })}>
       {cells}
     </a>
   )
