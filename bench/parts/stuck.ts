@@ -13,7 +13,7 @@ import { serving, servingMeasured } from '../serving.ts'
 const [messages, length] = [300, 20_000]
 const readers = 300
 
-/** How long an append takes beside readers of event streams who have stopped reading, and the memory that each of them takes. */
+/** Measures appends beside readers of event streams who have stopped reading, and the memory that each of them takes. */
 export const stuck = async (folder: string, isQuick: boolean): Promise<PartResult> => {
   const samples = isQuick ? 200 : 1_000
   const url = `sqlite:${join(folder, 'stuck.db')}`

@@ -7,7 +7,8 @@ import { orThrow } from '../result/fallible.ts'
 import { toError } from '../result/typed-error.ts'
 import { breath, pacer } from '../store/breath.ts'
 import { createLruCache } from '../store/lru.ts'
-import { checkOptions, type OptionKinds, kinds, oneOf } from '../store/options.ts'
+import { checkedOptions } from '../store/given.ts'
+import { type OptionKinds, kinds, oneOf } from '../store/options.ts'
 import { allPages } from '../store/pages.ts'
 import type { Checkpoint, EventStore, FollowOptions, RecordedEvent } from '../store/port.ts'
 import { readTo } from '../agent/workers/board/feed.ts'
@@ -17,9 +18,10 @@ export const readers = (events: EventStore): Pick<TaskStore, 'readAll' | 'follow
   const placedBy = placer(events)
 
   async function* readAll(options?: ReadAllOptions): AsyncGenerator<StreamedEvent, void> {
-    const given = checkOptions(options, { after: kinds.anything, onUnreadable: kinds.call })
-    if (E.isLeft(given)) throw toError(given.left)
-    const { after, onUnreadable } = given.right
+    const { after, onUnreadable } = checkedOptions(options, {
+      after: kinds.anything,
+      onUnreadable: kinds.call,
+    })
     const placed = placedBy(onUnreadable)
     const pace = pacer()
     for await (const page of allPages(events, { after, prefixes: [streamOf('')] })) {
@@ -40,9 +42,13 @@ export const readers = (events: EventStore): Pick<TaskStore, 'readAll' | 'follow
   }
 
   async function* follow(options?: FollowConversations): AsyncGenerator<FollowedEvent, void> {
-    const checked = checkOptions(options, followFields)
-    if (E.isLeft(checked)) throw toError(checked.left)
-    const { after: given, prefixes: beginnings = [''], from, signal, onUnreadable } = checked.right
+    const {
+      after: given,
+      prefixes: beginnings = [''],
+      from,
+      signal,
+      onUnreadable,
+    } = checkedOptions(options, followFields)
     const placed = placedBy(onUnreadable)
     const prefixes = beginnings.map(streamOf)
     const isFromNow = from === 'now' && given === undefined

@@ -6,7 +6,7 @@ import { type Facts, isMessage } from './facts.ts'
 import { isFailure } from '../projections/columns.ts'
 import { callsAfter, type TurnCalls } from '../projections/retries.ts'
 import { isOfProgram } from '../agent/context/tokens/paid-call.ts'
-import { type RecordedTurnFact } from '../events/turn-events.ts'
+import { isFailedRelease, type RecordedTurnFact } from '../events/turn-events.ts'
 import { type CostSoFar, spend } from './cost-so-far.ts'
 import { type StatusActivity, activityAfter, activityAfterTurn } from './status.ts'
 import { titleOf, titleWithin } from '../projections/titles.ts'
@@ -173,9 +173,7 @@ export const takeTurn = (thread: ConversationBuffer, fact: RecordedTurnFact): vo
 
 /** Reports whether a worker gave up on an attempt, or takes a step over from one that did not release it. */
 const isFailedAttempt = ({ type, data }: RecordedTurnFact): boolean =>
-  type === 'TurnReleased'
-    ? data.error !== undefined || data.reason === 'failed'
-    : type === 'TurnClaimed' && data.attempt > 1
+  type === 'TurnReleased' ? isFailedRelease(data) : type === 'TurnClaimed' && data.attempt > 1
 
 const modelOf = (event: ConversationEvent): string | undefined => {
   if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') return undefined

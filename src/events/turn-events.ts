@@ -100,4 +100,8 @@ export type TurnEventData = DataOf<typeof turnSchemas>
 export type TurnFact<T extends TurnEventType = TurnEventType> = FactOf<typeof turnSchemas, T>
 export type RecordedTurnFact<T extends TurnEventType = TurnEventType> = TurnFact<T> & FactEnvelope
 
+/** Reports whether a worker released a step because its attempt failed, also if others may continue at once. */
+export const isFailedRelease = ({ error, reason }: TurnEventData['TurnReleased']): boolean =>
+  error !== undefined || reason === 'failed'
+
 export const turnCodec: Codec<typeof turnSchemas> = codecOf(turnSchemas)

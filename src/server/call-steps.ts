@@ -2,6 +2,7 @@ import type { ModelCall, UnprovenCall } from '../agent/receipts/calls.ts'
 import { type CallStep, createStepReader, type CalledTool } from '../agent/receipts/call-steps.ts'
 import type { CostParts } from '../agent/models/prices.ts'
 import type { FailedCall } from '../agent/models/model.ts'
+import { isFailedRelease } from '../events/turn-events.ts'
 import { countsIn } from '../agent/models/usage.ts'
 import { callsPaidIn } from '../agent/context/tokens/paid-call.ts'
 import { isFarBelow } from '../agent/context/tokens/usage-totals.ts'
@@ -150,7 +151,7 @@ const turnFactsOf = async (chat: Conversation, from: number, to: number): Promis
     if (++facts > mostFacts) break
     const { time } = metadata
     if (type === 'TurnClaimed') claims.push(time)
-    else if (type === 'TurnReleased' && (data.error !== undefined || data.reason === 'failed')) {
+    else if (type === 'TurnReleased' && isFailedRelease(data)) {
       const claim = claims.at(-1)
       attempts.push({ error: data.error ?? 'failed', time, ...(claim !== undefined && { begun: claim }) })
     } else if (type === 'ToolStarted') update(data.reply, data.call, { started: time })

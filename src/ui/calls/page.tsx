@@ -169,9 +169,9 @@ const Totals = ({ turns, rows, subagents, isAll }: TotalsProps) => {
   const all = sumsOf([...rows, ...inside])
   const abandoned = sumsOf(rows.filter((row) => row.abandoned !== undefined))
   const latency = medianOf([...rows, ...inside].flatMap((row) => latencyOf(row) ?? []))
-  const summaries = rows.filter(({ kind }) => kind === 'summary').length
+  const { summaries } = own
   // As in the tab and the list; each other number is named.
-  const replies = rows.length - summaries
+  const replies = own.calls - summaries
   const read = percent(all.read, all.fresh + all.read)
   return (
     <>

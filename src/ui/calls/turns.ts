@@ -101,6 +101,8 @@ export const rowsOf = (items: readonly CallItem[]): readonly CallRow[] => {
 /** Sums over rows. Tokens and costs of calls that report none are not included. */
 export interface CallSums {
   readonly calls: number
+  /** Number of those that were made for a summary. */
+  readonly summaries: number
   /** Input tokens that were not read from the cache, those that were, and output tokens. */
   readonly fresh: number
   readonly read: number
@@ -120,6 +122,7 @@ export const sumsOf = (rows: readonly CallRow[]): CallSums => {
     rows.reduce((all, row) => all + (of(row) ?? 0), 0)
   return {
     calls: rows.length,
+    summaries: sum(({ kind }) => Number(kind === 'summary')),
     fresh: sum(({ usage }) => usage && usage.input - usage.read),
     read: sum(({ usage }) => usage?.read),
     output: sum(({ usage }) => usage?.output),

@@ -62,7 +62,6 @@ export const Spent = ({ id, calls, cost }: SpentProps) => {
   ]
   const abandoned = sumsOf(rows.filter((row) => row.abandoned !== undefined))
   const understated = cost.total.understated
-  const summaries = rows.filter(({ kind }) => kind === 'summary').length
   return (
     <section class="spent" aria-labelledby="spent">
       <h2 id="spent">
@@ -90,9 +89,10 @@ export const Spent = ({ id, calls, cost }: SpentProps) => {
       </div>
       <p>
         <a href={hrefs.calls(id)}>
-          {count(rows.length - summaries, 'call')}
-          {summaries > 0 && ` and ${number(summaries)} for ${summaries === 1 ? 'a summary' : 'summaries'}`},
-          one by one
+          {count(sums.calls - sums.summaries, 'call')}
+          {sums.summaries > 0 &&
+            ` and ${number(sums.summaries)} for ${sums.summaries === 1 ? 'a summary' : 'summaries'}`}
+          , one by one
         </a>
       </p>
     </section>
