@@ -16,10 +16,10 @@ import { backupOf } from '../store/backup.ts'
 import { collect } from '../store/blobs/gc.ts'
 import { listPages } from '../catalogue/list/list-pages.ts'
 import { createInfoLister } from '../catalogue/list/list-infos.ts'
-import { run, type Fallible, task } from '../result/fallible.ts'
+import { type Fallible, task } from '../result/fallible.ts'
 import { toError } from '../result/typed-error.ts'
 import { lateAudit } from '../audit/ledger/late.ts'
-import { asNow, checkOptions, unknownOption } from '../store/options.ts'
+import { checkOptions, unknownOption } from '../store/options.ts'
 import type { EventStore, StoreAdapter } from '../store/port.ts'
 import type { KeyStore } from '../store/seal/key-store.ts'
 import { layeredStore, type LayeredStore } from '../store/whole/layered-store.ts'
@@ -37,6 +37,7 @@ import { createWorker, mapServed } from '../agent/workers/create-worker.ts'
 import { withIndex } from './by-index.ts'
 import { type TaskConversation, taskConversation } from './conversation.ts'
 import { lateErasing } from './late-erasing.ts'
+import { lateImporter } from './late-importer.ts'
 import { lateOriginals } from './late-originals.ts'
 import { lateRecorder } from './late-recorder.ts'
 import { lateRetention } from './late-retention.ts'
@@ -201,6 +202,7 @@ export const storeOn = (
   const place = indexPlaceOf(adapter, index)
   const { infos, infosOf, close, ...catalogue } = lateCatalogue(events, place, index)
   const commands = handler(events, actor, hooks)
+  const importer = lateImporter(events)
   const notes = noteStore(events, actor)
   const renewIndex = (): Promise<void> => renewIndexAt(place)
   const erasing = { events, adapter, actor, onErased: renewIndex }
@@ -237,12 +239,9 @@ export const storeOn = (
       catalogue: { infos, infosOf },
       isKept: place !== undefined,
     }),
-    importSession: (session, options) => importing(events, session, options),
+    importSession: importer.importSession,
     record: lateRecorder({ events, conversation: conversationOf }),
-    followSession: async function* (session, options) {
-      const { followSession } = await import('../transfer/follow-session.ts')
-      yield* followSession(events, session, options)
-    },
+    followSession: importer.followSession,
     ...lateOriginals(events),
     ...readers(events),
     check: () => events.integrity?.() ?? TE.right(undefined),
@@ -253,6 +252,7 @@ export const storeOn = (
     audit: lateAudit({ store: events, actor, conversation: conversationOf }),
     retention: lateRetention(erasing),
     close: () => async () => {
+      importer.close()
       await close()
       return events.close()()
     },
@@ -271,16 +271,3 @@ const noWorkerId = invalidInput(
   'worker',
   'must be the id of a worker: `id` of `store.worker`, or as listed by `store.workers()`',
 )
-
-/** Imports a session. Loads the importers on the first import, because they are a large part of the library. */
-const importing =
-  (
-    store: LayeredStore,
-    ...given: Parameters<TaskStore['importSession']>
-  ): ReturnType<TaskStore['importSession']> =>
-  async () => {
-    const [session, options] = given
-    const now = [asNow(session), asNow(options)] as const
-    const { importSession } = await import('../transfer/import.ts')
-    return run(importSession(store, ...now))
-  }

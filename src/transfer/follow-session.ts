@@ -13,7 +13,7 @@ import { createImportNotes } from './formats/source.ts'
 import { splitLines } from './formats/split-lines.ts'
 import { importPlan, type ImportOptions, importSession } from './import.ts'
 import type { ImportResult } from './import-result.ts'
-import type { ImportMemory } from './prepare-events.ts'
+import { createImportMemories } from './prepare-events.ts'
 import { readFileBytes } from './read-session.ts'
 import { fileShelf } from './shelf.ts'
 
@@ -90,7 +90,7 @@ const openGrowing = (store: LayeredStore, { bytes, ...session }: GrowingSession)
   const notes = createImportNotes()
   const reader = sessionReader(session, notes, shelf)
   const lines = splitLines(reader, notes)
-  const memories = new Map<string, ImportMemory>()
+  const memories = createImportMemories()
   let at = 0
   let tail = Buffer.alloc(0)
   /** True if everything that was read is imported. */
@@ -125,41 +125,27 @@ const openGrowing = (store: LayeredStore, { bytes, ...session }: GrowingSession)
     const report = notes.report()
     const [bad] = report.badLines
     if (bad && skipBadLines !== true) throw toError(badLine(file, bad.line, bad.problem))
-    const plans = isQuiet ? conversations : conversations.map(withoutLastReply)
+    const plans = conversations.map((plan) => settledOf(plan, isQuiet))
     const begun = plans.filter(({ actions }) => actions.length > 0)
     isImported = isQuiet
     if (begun.length === 0) return undefined
-    for (const { id } of begun) if (!memories.has(id)) memories.set(id, { log: [], places: [], refs: [] })
     const plan = { format, conversations: begun, report }
     const imported = await run(
       importPlan(store, file, plan, { shelf, progress: undefined, copy: undefined, memories }),
     )
-    if (E.isLeft(imported)) {
-      if (isNoMessageYet(imported.left)) return undefined
-      throw toError(imported.left)
-    }
-    for (const { id, actions } of begun) {
-      const memory = memories.get(id)
-      if (memory) remember(memory, actions)
-    }
-    return imported.right
+    if (E.isRight(imported)) return imported.right
+    if (isNoMessageYet(imported.left)) return undefined
+    throw toError(imported.left)
   }
   return { readMore, importMore, close: shelf.close }
 }
 
 const isNoMessageYet = (error: object): boolean => 'isWithoutMessages' in error
 
-const withoutLastReply = (plan: ConversationPlan): ConversationPlan => {
-  const last = plan.actions.at(-1)
-  return last?.type === 'message' && last.message.role === 'assistant'
-    ? { ...plan, actions: plan.actions.slice(0, plan.actions.length - 1) }
-    : plan
-}
-
-/** Remembers the actions that are imported. Only those that are new are looked at. */
-const remember = (memory: ImportMemory, { places = [], slice }: ConversationPlan['actions']): void => {
-  const changed = memory.places.findIndex((place, index) => place !== places[index])
-  const known = changed < 0 ? memory.places.length : changed
-  memory.refs = [...memory.refs.slice(0, known), ...Array.from(slice(known), ({ ref }) => ref)]
-  memory.places = [...places]
+/** Leaves out what more lines may change: the last reply, unless nothing was added for a while, or what the reader names. */
+const settledOf = (plan: ConversationPlan, isQuiet: boolean): ConversationPlan => {
+  const { actions } = plan
+  const last = actions.at(-1)
+  const isOpen = !isQuiet && last?.type === 'message' && last.message.role === 'assistant'
+  return { ...plan, actions: actions.slice(0, plan.settled ?? actions.length - (isOpen ? 1 : 0)) }
 }

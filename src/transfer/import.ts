@@ -3,7 +3,7 @@ import { invalidInput } from '../events/errors.ts'
 import { notesStreamOf, streamOf } from '../events/ids.ts'
 import { readers } from './formats/built-in.ts'
 import { type ImportError, unknownFormat } from './formats/errors.ts'
-import type { SessionFile } from './formats/parse-session.ts'
+import type { SessionFile, SessionOptions } from './formats/parse-session.ts'
 import type { ImportPlan, StoredConversation, StoredImport } from './formats/plan.ts'
 import { formatNames } from './formats/registry.ts'
 import type { Shelf } from './formats/shelf.ts'
@@ -14,12 +14,20 @@ import { despiteConflicts } from '../store/conflicts.ts'
 import type { WriteError } from '../store/errors.ts'
 import { checkOptions, kinds, oneOf } from '../store/options.ts'
 import type { ImportResult } from './import-result.ts'
+import { closeFile, type KeptFile, type KeptFiles, mostKept } from './kept-files.ts'
 import { fileDigest, findKnownImport, noteImport } from './known-file.ts'
 import { createFileCopy, type FileCopy, prepareArchive } from './prepare-archive.ts'
-import { type ImportMemory, prepare, type PreparedAppend, prepareStored } from './prepare-events.ts'
-import { prepareNotes, prepareStoredNotes } from './prepare-notes.ts'
-import { readAny } from './read-any.ts'
 import {
+  createImportMemories,
+  type ImportMemories,
+  prepare,
+  type PreparedAppend,
+  prepareStored,
+} from './prepare-events.ts'
+import { prepareNotes, prepareStoredNotes } from './prepare-notes.ts'
+import { type AnySession, readAny } from './read-any.ts'
+import {
+  type BytesReader,
   isStream,
   type OpenSession,
   readFileBytes,
@@ -62,59 +70,148 @@ const maxTries = 20
 /**
  * Imports a session file. Everything is read, planned and checked before the first event is written, so an invalid file changes nothing
  * in the store. Importing the same file again adds nothing; a file that has grown adds only its new part.
+ *
+ * @param files files that this store has imported before: of one that has grown, only the new part is parsed
  */
 export async function* importSession(
   store: LayeredStore,
   session: SessionFile | SessionStream,
   options?: ImportOptions,
+  files?: KeptFiles,
 ): Importing<ImportResult> {
   const problem = sessionProblem(session)
   if (problem !== undefined) return yield invalidInput('session', problem)
   yield* unwrap(checkOptions<Partial<SessionFile & SessionStream>>(session, sessionFields()))
   const wishes = yield* unwrap(checkOptions(options, { progress: kinds.call, archive: kinds.flag }))
-  const { archive = true } = wishes
-  if (!isStream(session)) return yield* readAndWrite(store, session, wishes)
+  if (!isStream(session)) return yield* importOpen(store, session, wishes)
   const { bytes, ...rest } = session
-  if (typeof bytes !== 'function') return yield* readAndWrite(store, { ...rest, bytes }, wishes)
-  const before = fileDigest(rest, archive)
-  yield* catchTyped<ImportError, void>(() => readThrough(before.taking(bytes)))
-  const known = await findKnownImport(store, before.stream())
-  if (known) return known
-  // The file may have grown since.
-  const digest = fileDigest(rest, archive)
-  const imported = yield* readAndWrite(store, { ...rest, bytes: digest.taking(bytes) }, wishes)
-  // A file that differs must say so each time.
-  if (imported.conversations.every(({ changed, erased }) => (changed ?? erased) === undefined))
-    await noteImport(store, digest.stream(), imported)
-  return imported
+  return typeof bytes === 'function'
+    ? yield* importFile(store, { ...rest, bytes }, wishes, files)
+    : yield* importOpen(store, { ...rest, bytes }, wishes)
 }
 
-const readThrough = async (bytes: OpenSession['bytes']): Promise<void> => {
-  for await (const _ of bytes);
-}
-
-async function* readAndWrite(
+/** Imports a session that can be read only once. */
+async function* importOpen(
   store: LayeredStore,
   session: SessionFile | OpenSession,
   { progress, archive = true }: ImportOptions,
 ): Importing<ImportResult> {
-  const room = fileShelf()
-  const copy = archive && session.format !== 'palimpsest' ? createFileCopy() : undefined
+  const file = openFile(session, archive)
   try {
-    // The shelf's file is read until the last event is written.
-    const imported = yield* catchTyped<ImportError, E.Either<ImportError | WriteError, ImportResult>>(
-      async () => {
-        const { read, shelf } = await readAny(copied(session, copy), room)
-        return E.isLeft(read)
-          ? read
-          : run(importPlan(store, session.file, read.right, { shelf, progress, copy }))
-      },
-    )
-    return yield* unwrap(imported)
+    const reading = () => readAny(copied(session, file.copy), file.shelf)
+    return (yield* readAndWrite(store, session.file, reading, { ...file, progress })).imported
   } finally {
-    room.close()
-    copy?.close()
+    closeFile(file)
   }
+}
+
+async function* importFile(
+  store: LayeredStore,
+  { bytes, ...session }: GivenFile,
+  { progress, archive = true }: ImportOptions,
+  files?: KeptFiles,
+): Importing<ImportResult> {
+  const { file: path, format, id, skipBadLines } = session
+  const name = JSON.stringify([path, format, id, skipBadLines, archive])
+  const kept = files?.take(name)
+  let file: OpenFile | undefined = kept
+  try {
+    const before = fileDigest(session, archive, kept?.bytes)
+    const added = yield* catchTyped<ImportError, readonly Uint8Array[] | undefined>(() =>
+      bytesAfter(kept?.bytes, before.taking(bytes)),
+    )
+    const known = await findKnownImport(store, before.stream())
+    if (known) {
+      if (kept) files?.keep(name, kept)
+      file = undefined
+      return known
+    }
+    const more = kept && before.begun() === kept.digest ? added : undefined
+    if (kept && !more) closeFile(kept)
+    // The file may have grown since.
+    const digest = more ? before : fileDigest(session, archive)
+    const now = kept && more ? kept : openFile(session, archive, files && before.bytes() <= mostKept)
+    file = now
+    const reading = () =>
+      kept && more
+        ? readMore(more, kept)
+        : readAny(copied({ ...session, bytes: digest.taking(bytes) }, now.copy), now.shelf)
+    const { imported, reader } = yield* readAndWrite(store, path, reading, { ...now, progress })
+    // A file that differs must say so each time.
+    if (imported.conversations.some(({ changed, erased }) => (changed ?? erased) !== undefined))
+      return imported
+    await noteImport(store, digest.stream(), imported)
+    const { copy, memories } = now
+    const value = digest.value()
+    if (!reader || value === undefined || !memories) return imported
+    copy?.hashTo(digest.bytes())
+    files?.keep(name, { ...now, memories, reader, bytes: digest.bytes(), digest: value })
+    file = undefined
+    return imported
+  } finally {
+    if (file) closeFile(file)
+  }
+}
+
+/** A file whose bytes can be read from the beginning each time. */
+interface GivenFile extends SessionOptions {
+  readonly bytes: () => OpenSession['bytes']
+}
+
+/** What is needed while a file is imported. */
+interface OpenFile extends Pick<KeptFile, 'shelf' | 'copy'> {
+  /** Absent if the file is not to be kept afterwards. */
+  readonly memories?: ImportMemories | undefined
+}
+
+const openFile = ({ format }: SessionOptions, archive: boolean, isKept = false): OpenFile => ({
+  shelf: fileShelf(),
+  copy: archive && format !== 'palimpsest' ? createFileCopy() : undefined,
+  ...(isKept && { memories: createImportMemories() }),
+})
+
+/** Maximum number of new bytes of a file that has grown. A file with more is read from its beginning. */
+const mostAdded = 16 * 1024 * 1024
+
+/** Reads a file to its end. Returns the bytes from an offset on, if there are not too many. */
+const bytesAfter = async (
+  from: number | undefined,
+  pieces: OpenSession['bytes'],
+): Promise<readonly Uint8Array[] | undefined> => {
+  const after: Uint8Array[] = []
+  let at = 0
+  for await (const piece of pieces) {
+    const start = Math.min(Math.max(0, (from ?? Infinity) - at), piece.length)
+    at += piece.length
+    if (start < piece.length && at - (from ?? 0) <= mostAdded) after.push(piece.subarray(start))
+  }
+  return from !== undefined && at >= from && at - from <= mostAdded ? after : undefined
+}
+
+const readMore = async (
+  more: readonly Uint8Array[],
+  { reader, shelf, copy }: KeptFile,
+): Promise<AnySession> => {
+  for (const piece of more) copy?.add(piece)
+  await reader.read(more)
+  return { ...reader.finish(), shelf }
+}
+
+const readAndWrite = (
+  store: LayeredStore,
+  file: string,
+  reading: () => Promise<AnySession>,
+  means: Omit<Means, 'shelf'>,
+): Importing<{ readonly imported: ImportResult; readonly reader: BytesReader | undefined }> =>
+  unwrapping(async () => {
+    const { read, shelf, reader } = await reading()
+    if (E.isLeft(read)) return read
+    const imported = await run(importPlan(store, file, read.right, { ...means, shelf }))
+    return E.map((result: ImportResult) => ({ imported: result, reader }))(imported)
+  })
+
+async function* unwrapping<A>(work: () => Promise<E.Either<ImportError | WriteError, A>>): Importing<A> {
+  return yield* unwrap(yield* catchTyped<ImportError, E.Either<ImportError | WriteError, A>>(work))
 }
 
 /** Returns the session, whose bytes are copied as they are read. */
@@ -124,7 +221,7 @@ const copied = (
 ): SessionFile | OpenSession => {
   if (!copy) return session
   if (isStream(session)) return { ...session, bytes: copy.taking(readFileBytes(session.file, session.bytes)) }
-  copy.add(session.text)
+  copy.add(Buffer.from(session.text))
   return session
 }
 
@@ -133,8 +230,7 @@ interface Means {
   readonly progress: ImportOptions['progress']
   /** The bytes of the file; undefined if they are not to be archived. */
   readonly copy: FileCopy | undefined
-  /** Memories of the conversations, by id. */
-  readonly memories?: ReadonlyMap<string, ImportMemory>
+  readonly memories?: ImportMemories | undefined
 }
 interface Try extends Means {
   /** Number of events that this import has added to each stream, in all attempts together. */
@@ -162,7 +258,7 @@ async function* importOnce(
   for (const conversation of plan.conversations)
     prepared.push(
       'actions' in conversation && format !== 'palimpsest'
-        ? yield* prepare(store, conversation, format, shelf, memories?.get(conversation.id))
+        ? yield* prepare(store, conversation, format, shelf, memories)
         : yield* prepareStored(store, conversation as StoredConversation, plan.conversations),
     )
   if (prepared.every(({ end, events }) => lastPosition(end) < 0 && events.length === 0))

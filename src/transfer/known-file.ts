@@ -38,21 +38,36 @@ export interface FileDigest {
   readonly taking: (open: () => OpenSession['bytes']) => OpenSession['bytes']
   /** Returns the name of the stream in which the file's import is recorded; undefined for a file whose import is not recorded. */
   readonly stream: () => string | undefined
+  /** Returns the digest; undefined if another import may read the same bytes differently. */
+  readonly value: () => string | undefined
+  /** Returns the digest of the beginning whose length was given. */
+  readonly begun: () => string | undefined
+  readonly bytes: () => number
 }
 
 /**
  * Returns a digest of a file and of everything else that determines the result of its import.
  *
  * @param archive whether the file is to be archived, too
+ * @param beginning number of bytes whose digest `begun` returns
  */
-export const fileDigest = (options: SessionOptions, archive: boolean): FileDigest => {
+export const fileDigest = (options: SessionOptions, archive: boolean, beginning = 0): FileDigest => {
   const { format = '', id = '', skipBadLines = false } = options
   const decisive = [readingEdition, format, id, skipBadLines, archive]
   const hash: Hash = createHash('sha256').update(JSON.stringify(decisive))
   let length = 0
+  let begun: string | undefined
+  // A registered format may read the same file differently the next time.
+  const value = () => (mayBeOwn(options) ? undefined : hash.copy().digest('hex'))
   const add = (piece: Uint8Array): void => {
+    const rest = beginning - length
+    if (rest > 0 && rest < piece.length) {
+      add(piece.subarray(0, rest))
+      return add(piece.subarray(rest))
+    }
     hash.update(piece)
     length += piece.length
+    if (length === beginning) begun = value()
   }
   return {
     async *taking(open) {
@@ -62,8 +77,13 @@ export const fileDigest = (options: SessionOptions, archive: boolean): FileDiges
         yield piece
       }
     },
-    // A registered format may read the same file differently the next time.
-    stream: () => (length < leastBytes || mayBeOwn(options) ? undefined : prefix + hash.copy().digest('hex')),
+    stream: () => {
+      const digest = length < leastBytes ? undefined : value()
+      return digest === undefined ? undefined : prefix + digest
+    },
+    value,
+    begun: () => begun,
+    bytes: () => length,
   }
 }
 

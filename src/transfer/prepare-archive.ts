@@ -24,10 +24,12 @@ import type { Addition } from './write-whole.ts'
 export interface FileCopy {
   /** Returns the pieces of a file as they are, and keeps a copy of them. */
   readonly taking: (pieces: AsyncIterable<Uint8Array>) => AsyncGenerator<Uint8Array>
-  readonly add: (text: string) => void
+  readonly add: (piece: Uint8Array) => void
   readonly length: () => number
-  /** Yields the pieces kept, in order. */
-  readonly pieces: () => Iterable<Buffer>
+  /** Yields the bytes kept from an offset on, in order. */
+  readonly pieces: (from: number) => Iterable<Buffer>
+  /** Returns the SHA-256 of the first `length` bytes. More bytes may be added to it. */
+  readonly hashTo: (length: number) => Hash
   readonly close: () => void
 }
 
@@ -35,25 +37,43 @@ export interface FileCopy {
 export const createFileCopy = (): FileCopy => {
   const shelf = fileShelf()
   const places: number[] = []
-  let length = 0
-  const add = (bytes: Buffer): void => {
-    for (let at = 0; at < bytes.length; at += mostArchived)
-      places.push(shelf.putBytes(bytes.subarray(at, at + mostArchived)))
-    length += bytes.length
+  /** Offset of the byte after each piece. */
+  const ends: number[] = []
+  const length = (): number => ends.at(-1) ?? 0
+  const add = (bytes: Uint8Array): void => {
+    for (let at = 0; at < bytes.length; at += mostArchived) {
+      const piece = bytes.subarray(at, at + mostArchived)
+      places.push(shelf.putBytes(piece))
+      ends.push(length() + piece.length)
+    }
+  }
+  function* pieces(from: number): Generator<Buffer> {
+    for (const [index, place] of places.entries()) {
+      const end = ends[index] ?? 0
+      if (end <= from) continue
+      const piece = shelf.getBytes(place)
+      yield piece.subarray(Math.max(0, piece.length - (end - from)))
+    }
+  }
+  let hashed = { length: 0, hash: createHash('sha256') }
+  const hashTo = (to: number): Hash => {
+    if (hashed.length > to) hashed = { length: 0, hash: createHash('sha256') }
+    for (const piece of upTo(to - hashed.length, pieces(hashed.length))) hashed.hash.update(piece)
+    hashed.length = to
+    return hashed.hash.copy()
   }
   return {
     async *taking(pieces) {
       for await (const piece of pieces) {
         // The reader of the file refuses anything else.
-        if (piece instanceof Uint8Array) add(Buffer.from(piece.buffer, piece.byteOffset, piece.length))
+        if (piece instanceof Uint8Array) add(piece)
         yield piece
       }
     },
-    add: (text) => add(Buffer.from(text)),
-    length: () => length,
-    *pieces() {
-      for (const place of places) yield shelf.getBytes(place)
-    },
+    add,
+    length,
+    pieces,
+    hashTo,
     close: shelf.close,
   }
 }
@@ -75,15 +95,14 @@ export async function* prepareArchive(
   const there = { id, stream, end, open: unfinished?.part }
   if (newest && erasedStub(newest.metadata) !== undefined) return { ...there, events: [] }
   const { from = 0, bytes = 0, sha256 } = newest ? partIn(newest.data) : {}
-  const begun = createHash('sha256')
   const archived = from + bytes
   if (copy.length() < archived && (yield* isBeginning(store, id, copy))) return { ...there, events: [] }
-  for (const piece of upTo(archived, copy.pieces())) begun.update(piece)
+  const begun = copy.hashTo(Math.min(archived, copy.length()))
   const isContinued = copy.length() >= archived && (archived === 0 || begun.copy().digest('hex') === sha256)
   const hash = isContinued ? begun : createHash('sha256')
   const places: number[] = []
-  const parts = partsFrom(isContinued ? archived : 0, copy.pieces())
   const file = { format, from: isContinued ? archived : 0, hash }
+  const parts = partsOf(copy.pieces(file.from))
   for await (const stored of encodeParts(store, stream, end.hash, file, parts))
     places.push(shelf.putText(textOf(yield* unwrap(stored))))
   return { ...there, events: listOn(places, (place) => eventIn(shelf.getText(place))) }
@@ -149,9 +168,7 @@ async function* isBeginning(
     left -= piece.length
     if (left <= 0) break
   }
-  const own = createHash('sha256')
-  for (const piece of copy.pieces()) own.update(piece)
-  return own.digest('hex') === archived.digest('hex')
+  return copy.hashTo(copy.length()).digest('hex') === archived.digest('hex')
 }
 
 function* upTo(end: number, pieces: Iterable<Buffer>): Generator<Buffer> {
@@ -163,14 +180,12 @@ function* upTo(end: number, pieces: Iterable<Buffer>): Generator<Buffer> {
   }
 }
 
-/** Yields the bytes from an offset on, in parts of the largest size; the last one may be smaller. */
-export function* partsFrom(start: number, pieces: Iterable<Buffer>): Generator<Buffer> {
-  let skip = start
+/** Yields the bytes in parts of the largest size; the last one may be smaller. */
+export function* partsOf(pieces: Iterable<Buffer>): Generator<Buffer> {
   let held: Buffer[] = []
   let length = 0
   for (const piece of pieces) {
-    let rest = piece.subarray(Math.min(skip, piece.length))
-    skip -= piece.length - rest.length
+    let rest = piece
     while (rest.length > 0) {
       const taken = rest.subarray(0, mostArchived - length)
       held.push(taken)

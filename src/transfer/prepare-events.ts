@@ -5,7 +5,7 @@ import { newSalt, streamOf } from '../events/ids.ts'
 import { type ImportError, importDiverged } from './formats/errors.ts'
 import { type PlanGenerator, planEachEvent } from './formats/plan-events.ts'
 import type { ConversationPlan, Format, ImportAction, StoredConversation } from './formats/plan.ts'
-import { lightEvents } from './formats/light-events.ts'
+import { lightEvents, PreparedEvent } from './formats/light-events.ts'
 import { type LazyList, listOn, type Shelf } from './formats/shelf.ts'
 import { completeEnvelope, encodeChain } from '../conversation/writing/encode.ts'
 import { chainEndAt, type ChainEnd, lastPosition, readConversationEnd } from '../conversation/reading/ends.ts'
@@ -45,20 +45,20 @@ export async function* prepare(
   plan: ConversationPlan,
   format: Format,
   shelf: Shelf,
-  memory?: ImportMemory,
+  memories?: ImportMemories,
 ): Preparing {
   const { id } = plan
   const { end, open } = yield* readThere(store, id)
-  const log: ConversationEvent[] = end.lineage.length > 1 ? [] : (memory?.log ?? [])
-  const loading = loadLog(reader(store, end.lineage), lastPosition(end), lightEvents(shelf), log.length)
-  log.push(...(yield* unwrap(loading)))
+  const memory = end.lineage.length > 1 ? undefined : memories?.of(id)
+  const log = yield* loadThere(store, end, shelf, memory)
+  const planned: PlannedPart = { events: [], places: [...(plan.actions.places ?? [])], refs: [] }
   let changed = 0
   let erased = 0
   const encodings = encodePlanned(
     id,
     end.hash,
     planEachEvent(
-      memory ? planSince(plan, format, memory) : plan,
+      memory ? planSince(plan, format, memory, planned.refs) : plan,
       format,
       log,
       (isErased) => (isErased ? erased++ : changed++),
@@ -67,43 +67,126 @@ export async function* prepare(
     format,
   )
   const places: number[] = []
-  yield* checkAll(store, encodings, { id, end }, (event) => places.push(shelf.putText(textOf(event))))
-  const events = listOn(places, (place) => eventIn(shelf.getText(place)))
+  const eventAt = (place: number): StoredEvent => eventIn(shelf.getText(place))
+  yield* checkAll(store, encodings, { id, end }, (event) => {
+    const place = shelf.putText(textOf(event))
+    const position = log.length + places.push(place) - 1
+    if (memory) planned.events.push(new PreparedEvent(event, position, () => eventAt(place)))
+  })
+  if (memory) memory.planned = planned
+  const events = listOn(places, eventAt)
   const differing = { ...(changed > 0 && { changed }), ...(erased > 0 && { erased }) }
   return { id, stream: streamOf(id), end, open, events, ...differing }
 }
 
-/** Memory of a conversation between two imports of a growing file. */
-export interface ImportMemory {
-  /** The conversation so far. */
+/** Memories of the conversations of a growing file, kept between two imports of it. */
+export interface ImportMemories {
+  /** Returns the memory of a conversation, which is empty at first. */
+  readonly of: (id: string) => ImportMemory
+}
+
+interface ImportMemory {
+  /** The stored conversation, from its first event. */
   readonly log: ConversationEvent[]
-  /** Places and refs of the actions that were imported. */
+  /** Places and refs of the actions that are in the log. */
   places: readonly number[]
   refs: readonly string[]
+  /** The additions of the last import, which may have failed. */
+  planned?: PlannedPart | undefined
+}
+
+interface PlannedPart {
+  readonly events: PreparedEvent[]
+  /** Places and refs of all actions of the plan. */
+  readonly places: readonly number[]
+  readonly refs: string[]
+}
+
+export const createImportMemories = (): ImportMemories => {
+  const memories = new Map<string, ImportMemory>()
+  return {
+    of: (id) => {
+      const memory = memories.get(id) ?? { log: [], places: [], refs: [] }
+      memories.set(id, memory)
+      return memory
+    },
+  }
+}
+
+/** Returns the whole log of a conversation. Only what is not in memory is read. */
+async function* loadThere(
+  store: LayeredStore,
+  end: ChainEnd,
+  shelf: Shelf,
+  memory?: ImportMemory,
+): Fallible<ReadError, readonly ConversationEvent[]> {
+  const load = (from: number) =>
+    loadLog(reader(store, end.lineage), lastPosition(end), lightEvents(shelf), from)
+  if (!memory) return yield* unwrap(load(0))
+  const { log, planned } = memory
+  if (planned && (yield* isWritten(store, end, planned.events))) {
+    for (const event of planned.events) log.push(event as ConversationEvent)
+    memory.places = planned.places
+    memory.refs = planned.refs
+  }
+  memory.planned = undefined
+  const more = yield* unwrap(load(log.length))
+  if (!more.some(({ type }) => type === 'Erased')) {
+    for (const event of more) log.push(event)
+    return log
+  }
+  // The log in memory has what was erased.
+  log.length = 0
+  for (const event of yield* unwrap(load(0))) log.push(event)
+  memory.refs = []
+  return log
+}
+
+/** Reports whether these events are in the store: an event has the hash of the one before it. */
+async function* isWritten(
+  store: LayeredStore,
+  { lineage, revision }: ChainEnd,
+  events: readonly PreparedEvent[],
+): Fallible<ReadError, boolean> {
+  const [own] = lineage
+  const last = events.at(-1)
+  if (!last) return true
+  if (!own || last.position > revision) return false
+  const range = { stream: own.stream, from: last.position, direction: 'forwards', limit: 1 } as const
+  const [stored] = yield* unwrap(store.read(range))
+  return stored !== undefined && hashOf(stored) === hashOf(last.stored())
 }
 
 /**
  * Returns a plan in which the leading actions that were imported before have only their refs: they are in the log, so nothing else of
  * them is looked at.
+ *
+ * @param seen receives the refs of the actions that were looked at
  */
 const planSince = (
   { actions, ...plan }: ConversationPlan,
   format: Format,
-  memory: ImportMemory,
+  { log, places, refs }: ImportMemory,
+  seen: string[],
 ): ConversationPlan => {
   const own = `import:${format}:`
-  const ids = new Set(memory.log.map(({ metadata }) => metadata.commandId))
+  const ids = new Set(log.map(({ metadata }) => metadata.commandId))
   // Where actions were imported again, under other ids, these depend on the content of earlier ones.
   const isAgain = [...ids].some((id) => id.startsWith(own) && id.includes('~'))
   const isKnown = (ref: string, index: number): boolean =>
-    !isAgain && actions.places?.[index] === memory.places[index] && ids.has(own + ref)
-  const changed = memory.refs.findIndex((ref, index) => !isKnown(ref, index))
-  const refs = changed < 0 ? memory.refs : memory.refs.slice(0, changed)
+    !isAgain && actions.places?.[index] === places[index] && ids.has(own + ref)
+  const changed = refs.findIndex((ref, index) => !isKnown(ref, index))
+  const known = changed < 0 ? refs : refs.slice(0, changed)
   const since = function* (): Generator<ImportAction> {
-    for (const ref of refs) yield { ref, type: 'rewind', to: null }
-    yield* actions.slice(refs.length)
+    let index = 0
+    for (const ref of known) yield { ref: (seen[index++] = ref), type: 'rewind', to: null }
+    for (const action of actions.slice(known.length)) {
+      seen[index++] = action.ref
+      yield action
+    }
   }
-  const { length, at, slice } = actions
+  const { length } = actions
+  const [at, slice] = [actions.at.bind(actions), actions.slice.bind(actions)]
   return { ...plan, actions: { length, at, slice, [Symbol.iterator]: since } }
 }
 

@@ -1,5 +1,4 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { invalidInput } from '../events/errors.ts'
 import type { ImportError } from './formats/errors.ts'
 import type { SessionFile, SessionOptions } from './formats/parse-session.ts'
 import type { ImportPlan, StoredImport } from './formats/plan.ts'
@@ -7,21 +6,31 @@ import { ownFormats } from './formats/registry.ts'
 import { memoryShelf, type Shelf } from './formats/shelf.ts'
 import { pacer } from '../store/breath.ts'
 import { maybeDocument, readApart, smallest } from './read-apart.ts'
-import { isStream, type OpenSession, readFileBytes, readSession, readText } from './read-session.ts'
+import {
+  type BytesReader,
+  bytesReader,
+  isStream,
+  notBytes,
+  type OpenSession,
+  readFileBytes,
+  readText,
+} from './read-session.ts'
 import type { FileShelf } from './shelf.ts'
 
 type Read = E.Either<ImportError, ImportPlan | StoredImport>
 
-/**
- * Reads a session. A large JSON document is read in a separate thread.
- *
- * @returns the plan, and the shelf that holds it; the plan of a text is kept in memory unless it was read in the thread
- */
-export const readAny = async (
-  session: SessionFile | OpenSession,
-  shelf: FileShelf,
-): Promise<{ readonly read: Read; readonly shelf: Shelf }> => {
-  if (isStream(session)) return { read: await readBytes(session, shelf), shelf }
+/** A session that was read. */
+export interface AnySession {
+  readonly read: Read
+  /** The shelf that holds the plan. The plan of a text is in memory unless it was read in the thread. */
+  readonly shelf: Shelf
+  /** Reads what is added to the file; undefined if that may change what was read. */
+  readonly reader?: BytesReader | undefined
+}
+
+/** Reads a session. A large JSON document is read in a separate thread. */
+export const readAny = async (session: SessionFile | OpenSession, shelf: FileShelf): Promise<AnySession> => {
+  if (isStream(session)) return { ...(await readBytes(session, shelf)), shelf }
   const { text, ...options } = session
   if (text.length >= smallest && !mayBeOwn(options) && maybeDocument(text.slice(0, smallest)))
     return { read: await readApart(options, slicesOf(text), shelf), shelf }
@@ -42,7 +51,10 @@ async function* slicesOf(text: string): AsyncGenerator<string> {
   }
 }
 
-const readBytes = async ({ bytes, ...options }: OpenSession, shelf: FileShelf): Promise<Read> => {
+const readBytes = async (
+  { bytes, ...options }: OpenSession,
+  shelf: FileShelf,
+): Promise<Omit<AnySession, 'shelf'>> => {
   const source = readFileBytes(options.file, bytes)
   const begun: Uint8Array[] = []
   let length = 0
@@ -65,8 +77,11 @@ const readBytes = async ({ bytes, ...options }: OpenSession, shelf: FileShelf): 
     }
   }
   const isApart = length >= smallest && !mayBeOwn(options) && maybeDocument(Buffer.concat(begun).toString())
-  const read = isApart
-    ? await readApart(options, all(), shelf)
-    : await readSession({ ...options, bytes: all() }, shelf)
-  return isWrong ? E.left(invalidInput('session.bytes', 'must yield Uint8Arrays')) : read
+  if (isApart) {
+    const read = await readApart(options, all(), shelf)
+    return { read: isWrong ? notBytes : read }
+  }
+  const reader = bytesReader(options, shelf)
+  await reader.read(all())
+  return isWrong ? { read: notBytes } : reader.finish()
 }

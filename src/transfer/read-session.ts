@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { invalidInput } from '../events/errors.ts'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { type FileUnreadable, fileUnreadable, type ImportError } from './formats/errors.ts'
 import { type SessionFile, type SessionOptions, sessionReader } from './formats/parse-session.ts'
 import type { ImportPlan, StoredImport } from './formats/plan.ts'
@@ -55,20 +55,51 @@ export const readText = async ({ text, ...options }: SessionFile, shelf: Shelf):
   return reader.finish()
 }
 
-/** Reads a session as its bytes arrive. Large content is put on the shelf. Throws `FileUnreadable`. */
-export const readSession = async ({ bytes, ...options }: OpenSession, shelf: Shelf): Read => {
+export const notBytes = E.left(invalidInput('session.bytes', 'must yield Uint8Arrays'))
+
+/** A reader of a session's bytes. */
+export interface BytesReader {
+  readonly read: (pieces: Pieces | Iterable<Uint8Array>) => Promise<E.Either<InvalidInput, void>>
+  /**
+   * Returns what the session is if its file ends here, and the reader if it may read what is added to the file afterwards; undefined if
+   * that may change what was read.
+   */
+  readonly finish: () => { readonly read: Awaited<Read>; readonly reader: BytesReader | undefined }
+}
+
+/** Returns a reader of a session's bytes. Large content is put on the shelf. */
+export const bytesReader = (options: SessionOptions, shelf: Shelf): BytesReader => {
   const notes = createImportNotes()
   const reader = sessionReader(options, notes, shelf)
   const lines = splitLines(reader, notes)
-  const pace = pacer()
-  for await (const piece of readFileBytes(options.file, bytes)) {
-    if (!(piece instanceof Uint8Array)) return E.left(invalidInput('session.bytes', 'must yield Uint8Arrays'))
-    lines.push(piece)
-    const pause = pace(piece.length)
-    if (pause) await pause
+  const own: BytesReader = {
+    read: async (pieces) => {
+      const pace = pacer()
+      for await (const piece of pieces) {
+        if (!(piece instanceof Uint8Array)) return notBytes
+        lines.push(piece)
+        const pause = pace(piece.length)
+        if (pause) await pause
+      }
+      return E.right(undefined)
+    },
+    finish: () => {
+      const mayGoOn = !lines.isWithin() && reader.mayGoOn()
+      const takeBack = notes.mark()
+      lines.finish()
+      const read = reader.finish()
+      takeBack()
+      return { read, reader: mayGoOn ? own : undefined }
+    },
   }
-  lines.finish()
-  return reader.finish()
+  return own
+}
+
+/** Reads a session as its bytes arrive. Large content is put on the shelf. Throws `FileUnreadable`. */
+export const readSession = async ({ bytes, ...options }: OpenSession, shelf: Shelf): Read => {
+  const reader = bytesReader(options, shelf)
+  const read = await reader.read(readFileBytes(options.file, bytes))
+  return E.isLeft(read) ? read : reader.finish().read
 }
 
 /** Yields the bytes of a file. Converts an error during iteration to `FileUnreadable`. */

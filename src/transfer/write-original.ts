@@ -20,7 +20,7 @@ import { namePages } from '../store/pages.ts'
 import { type EventStore, maxPage } from '../store/port.ts'
 import type { LayeredStore } from '../store/whole/layered-store.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
-import { encodeParts, partIn, partsFrom } from './prepare-archive.ts'
+import { encodeParts, partIn, partsOf } from './prepare-archive.ts'
 import { writeAll } from './write-whole.ts'
 
 /** A change of the file that is kept beside a conversation. */
@@ -104,13 +104,7 @@ async function* writeOriginal(
   const end = chainEndAt([], newest)
   const events: StoredEvent[] = []
   const bytes = Buffer.from(text)
-  for await (const stored of encodeParts(
-    store,
-    stream,
-    end.hash,
-    { format, from, hash },
-    partsFrom(0, [bytes]),
-  ))
+  for await (const stored of encodeParts(store, stream, end.hash, { format, from, hash }, partsOf([bytes])))
     events.push(yield* unwrap(stored))
   // Parts of a write that was interrupted are replaced, because these parts begin before them.
   yield* writeAll(store, [{ id: conversation, stream, end, open: unfinished?.part, events }], () => undefined)

@@ -31,8 +31,10 @@ export interface Queue {
    * file.
    */
   readonly due: (time: string | undefined) => readonly SentPrompt[]
-  /** Treats the prompts still in the queue as withdrawn, and returns the refs of all prompts that were ever queued. */
+  /** Reports the prompts still in the queue as withdrawn, and returns the refs of all prompts that were ever queued. */
   readonly finish: () => readonly string[]
+  /** Reports whether `due` has nothing to return. */
+  readonly isSettled: () => boolean
 }
 
 const ownEntry = 'a prompt typed ahead; it has its own entry where it was sent'
@@ -119,15 +121,15 @@ export const queueOf = (notes: ImportNotes): Queue => {
     if (taken.length > 0) sent = sent.filter((each) => !isDue(each))
     return taken
   }
-  const giveBack = (): void => {
+  const finish = (): readonly string[] => {
     for (const { kind } of waiting) notes.leftOut(kind, kind === 'task record' ? started : takenBack)
+    return [...everQueued]
+  }
+  const giveBack = (): void => {
+    finish()
     waiting = []
   }
-  const finish = (): readonly string[] => {
-    giveBack()
-    return everQueued
-  }
-  return { operate, said, due, finish }
+  return { operate, said, due, finish, isSettled: () => sent.length === 0 }
 }
 
 /** The queue of a subagent, which receives no typed prompts. */

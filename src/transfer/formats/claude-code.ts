@@ -53,7 +53,12 @@ const readClaudeCode = (notes: ImportNotes, shelf: Shelf): LineReader<readonly C
     ordered.finish()
     return session.finish()
   }
-  return { read, soFar: session.soFar, finish }
+  return {
+    read,
+    soFar: session.soFar,
+    finish,
+    mayGoOn: () => !ordered.isWaiting() && session.mayGoOn(),
+  }
 }
 
 /**
@@ -66,6 +71,8 @@ const inOrder = ({
 }: Pick<Session, 'read' | 'has'>): {
   readonly read: (entry: FileEntry) => void
   readonly finish: () => void
+  /** Reports whether an entry was read whose parent may be the next one. */
+  readonly isWaiting: () => boolean
 } => {
   let early: FileEntry | undefined
   const finish = (): void => {
@@ -82,7 +89,7 @@ const inOrder = ({
     if (isAwaited) finish()
     else if (isEarly) early = entry
   }
-  return { read, finish }
+  return { read, finish, isWaiting: () => early !== undefined }
 }
 
 interface Session {
@@ -91,6 +98,7 @@ interface Session {
   readonly has: (uuid: unknown) => boolean
   readonly soFar: () => readonly ConversationPlan[]
   readonly finish: () => readonly ConversationPlan[]
+  readonly mayGoOn: () => boolean
 }
 
 const sessionOf = (notes: ImportNotes, shelf: Shelf): Session => {
@@ -153,7 +161,7 @@ const sessionOf = (notes: ImportNotes, shelf: Shelf): Session => {
     requests.finish()
     return withNotes.map((plan) => (withdrawn.length > 0 ? { ...plan, withdrawn } : plan))
   }
-  return { read, has: (uuid) => seen.has(uuid), soFar, finish }
+  return { read, has: (uuid) => seen.has(uuid), soFar, finish, mayGoOn: queue.isSettled }
 }
 
 /**

@@ -61,6 +61,7 @@ const readCodex = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conver
   let open: number | undefined
   /** Index of the last reply without usage. */
   let unmetered: number | undefined
+  let isMetered = false
 
   const configuration = (): Configuration => path.at(-1)?.configuration ?? {}
   const add = (entry: FileEntry, body: ActionBody, step: Partial<Step> = {}, part = ''): void => {
@@ -149,6 +150,7 @@ const readCodex = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conver
   const meter = (info: unknown): void => {
     const usage = isFields(info) ? info['last_token_usage'] : undefined
     if (unmetered === undefined || !isFields(usage)) return
+    isMetered = true
     notes.mapped('token_count')
     actions.extend(unmetered, { content: [], origin: { usage: usageOf(usage) } })
     unmetered = undefined
@@ -216,16 +218,22 @@ const readCodex = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conver
     }
   }
 
+  const id = (): string =>
+    idOf(stringOf(meta?.['id']) ?? stringOf(meta?.['session_id']) ?? `codex-${begin.digest()}`)
+  const settled = (): Pick<ConversationPlan, 'settled'> =>
+    // An early version that writes no usage would hold back each reply until the next one.
+    isMetered && unmetered !== undefined ? { settled: unmetered } : {}
   return {
     read: (line) => {
       begin.add(line)
       for (const entry of entriesIn(line, notes)) readEntry(entry)
     },
-    finish: () => {
-      if (actions.count() === 0) return []
-      const id = stringOf(meta?.['id']) ?? stringOf(meta?.['session_id']) ?? `codex-${begin.digest()}`
-      return [{ id: idOf(id), actions: actions.list(), ...(links.length > 0 && { notes: links }) }]
-    },
+    soFar: () => [{ id: id(), actions: actions.list(), ...settled() }],
+    finish: () =>
+      actions.count() === 0
+        ? []
+        : [{ id: id(), actions: actions.list(), ...(links.length > 0 && { notes: links }) }],
+    mayGoOn: () => true,
   }
 }
 

@@ -130,15 +130,18 @@ const readCopilot = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conv
     }
   }
 
+  const finish = (): readonly ConversationPlan[] =>
+    actions.count() === 0
+      ? []
+      : [{ id: idOf(session ?? `copilot-${begin.digest()}`), actions: actions.list() }]
   return {
     read: (line) => {
       begin.add(line)
       for (const entry of entriesIn(line, notes)) readEntry(entry)
     },
-    finish: () =>
-      actions.count() === 0
-        ? []
-        : [{ id: idOf(session ?? `copilot-${begin.digest()}`), actions: actions.list() }],
+    soFar: finish,
+    finish,
+    mayGoOn: () => true,
   }
 }
 

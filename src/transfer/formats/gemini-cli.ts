@@ -118,6 +118,7 @@ const readGeminiCli = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Co
         links.set('title', { ref: `title ${title}`, type: 'Noted', data: { kind: 'title', data: title } })
       return [{ id: idOf(session ?? `gemini-cli-${begin.digest()}`), actions, notes: [...links.values()] }]
     },
+    mayGoOn: () => isDocument !== true,
   }
 }
 

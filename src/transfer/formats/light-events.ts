@@ -1,4 +1,5 @@
-import type { ConversationEvent, EventData } from '../../events/events.ts'
+import type { StoredEvent } from '../../events/codec.ts'
+import type { ConversationEvent, EventData, EventType } from '../../events/events.ts'
 import type { Shelf } from './shelf.ts'
 import { unimportant } from './stage.ts'
 
@@ -32,5 +33,27 @@ class Said implements ConversationEvent<'MessageAppended'> {
 
   get data(): EventData['MessageAppended'] {
     return this.#shelf.get(this.#place) as EventData['MessageAppended']
+  }
+}
+
+/** An event that an import has prepared. Its content is read when it is needed. */
+export class PreparedEvent {
+  readonly type: EventType
+  readonly id = ''
+  readonly position: number
+  readonly metadata: ConversationEvent['metadata']
+  readonly stored: () => StoredEvent
+
+  /** @param stored returns the encoded event */
+  constructor({ type, metadata }: StoredEvent, position: number, stored: () => StoredEvent) {
+    const { commandId, salt } = JSON.parse(metadata) as ConversationEvent['metadata']
+    this.type = type as EventType
+    this.position = position
+    this.metadata = { ...unimportant, commandId, ...(salt !== undefined && { salt }) }
+    this.stored = stored
+  }
+
+  get data(): unknown {
+    return JSON.parse(this.stored().data)
   }
 }

@@ -60,7 +60,7 @@ export const parseSession = ({ text, ...options }: SessionFile): Result => {
 }
 
 /** A reader of a session file. */
-export interface SessionReader extends Pick<LineReader<Result>, 'read' | 'finish'> {
+export interface SessionReader extends Required<Pick<LineReader<Result>, 'read' | 'finish' | 'mayGoOn'>> {
   /**
    * Returns the conversations so far, without their notes; undefined as long as the format is unknown, and `InvalidInput` if it is
    * understood only as a whole.
@@ -121,7 +121,12 @@ export const sessionReader = (
     if (bad && (!skipBadLines || isUnreadable)) return E.left(badLine(file, bad.line, bad.problem))
     return E.map((found: Unreported): ImportPlan | StoredImport => ({ ...found, report }))(plan)
   }
-  return { read, soFar: () => (failure ? E.left(failure) : reader?.soFar(id)), finish }
+  return {
+    read,
+    soFar: () => (failure ? E.left(failure) : reader?.soFar(id)),
+    finish,
+    mayGoOn: () => reader?.plan.mayGoOn?.() ?? false,
+  }
 }
 
 /** Maximum number of lines to examine in order to detect the format, because not every line reveals it. */
@@ -129,7 +134,7 @@ const mostLooked = 50
 
 type Unreported = Omit<ImportPlan, 'report'> | Omit<StoredImport, 'report'>
 interface FormatReader {
-  readonly plan: Pick<LineReader<unknown>, 'read'>
+  readonly plan: Pick<LineReader<unknown>, 'read' | 'mayGoOn'>
   readonly soFar: (id: string | undefined) => ReturnType<SessionReader['soFar']>
   readonly finish: (id: string | undefined) => E.Either<ImportError, Unreported>
 }

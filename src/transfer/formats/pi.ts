@@ -119,7 +119,7 @@ const readPi = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conversat
     const id = stringOf(session?.['id']) ?? `pi-${begin.digest()}`
     return actions.count() === 0 ? [] : [{ id: idOf(id), actions: actions.list() }]
   }
-  return { read, soFar: finish, finish }
+  return { read, soFar: finish, finish, mayGoOn: () => true }
 }
 
 const noteHeader = ({ branchedFrom, parentSession }: Fields, notes: ImportNotes): void => {

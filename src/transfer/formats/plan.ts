@@ -69,6 +69,8 @@ export interface ConversationPlan {
   readonly withdrawn?: readonly string[]
   /** Notes and links to record for the conversation. */
   readonly notes?: LazyList<PlannedNote>
+  /** Number of leading actions that more lines of the file do not change, if it is known. */
+  readonly settled?: number
 }
 
 /** A note or link in a file. `ref` is unique within the conversation and stays the same in every later version of the file. */

@@ -62,13 +62,15 @@ export interface ImportNotes {
   readonly bad: (line: number, problem: string) => void
   readonly note: (text: string) => void
   readonly report: () => ImportReport
+  /** Returns a function, to be called once, that takes back everything collected since. */
+  readonly mark: () => () => void
 }
 
 export const createImportNotes = (): ImportNotes => {
-  const mapped = new Map<string, number>()
-  const leftOut = new Map<string, Tally & { readonly reason: string }>()
-  const badLines: BadLineNote[] = []
-  const notes = new Set<string>()
+  let mapped = new Map<string, number>()
+  let leftOut = new Map<string, Tally & { readonly reason: string }>()
+  let badLines: BadLineNote[] = []
+  let notes = new Set<string>()
   return {
     mapped: (kind) => mapped.set(kind, (mapped.get(kind) ?? 0) + 1),
     leftOut: (kind, reason) => {
@@ -83,6 +85,17 @@ export const createImportNotes = (): ImportNotes => {
       badLines: badLines.toSorted((a, b) => a.line - b.line),
       notes: [...notes],
     }),
+    mark: () => {
+      const before = {
+        mapped: new Map(mapped),
+        leftOut: new Map(leftOut),
+        badLines: [...badLines],
+        notes: new Set(notes),
+      }
+      return () => {
+        ;({ mapped, leftOut, badLines, notes } = before)
+      }
+    },
   }
 }
 
@@ -122,6 +135,8 @@ export interface LineReader<A> {
    */
   readonly soFar?: () => A
   readonly finish: () => A
+  /** Reports whether more lines may be read after `finish`, because the end of the file decides nothing. Absent: never. */
+  readonly mayGoOn?: () => boolean
 }
 
 export function* linesOf(text: string): Generator<FileLine> {

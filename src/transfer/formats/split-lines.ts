@@ -5,6 +5,8 @@ import type { FileLine, LineReader, ImportNotes } from './source.ts'
 export interface Splitter {
   readonly push: (piece: Uint8Array) => void
   readonly finish: () => void
+  /** Reports whether the last line has no newline yet. */
+  readonly isWithin: () => boolean
 }
 
 const newline = 0x0a
@@ -58,5 +60,5 @@ export const splitLines = (
   const finish = (): void => {
     if (length > 0) end(true)
   }
-  return { push, finish }
+  return { push, finish, isWithin: () => length > 0 }
 }

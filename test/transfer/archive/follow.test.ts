@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { openStore, type Store } from 'palimpsest'
 import { describe, expect, test } from 'vitest'
+import { effectiveOf, idsOf, receiptsIn } from '../../support/imported.ts'
 import { runs } from '../../support/runs.ts'
 import { type Origin, present, sessionFile } from '../../support/sessions.ts'
 import { opened } from '../../support/stores.ts'
@@ -33,35 +34,12 @@ const followed = (store: Store, file: ReturnType<typeof growing>, signal: AbortS
     return count
   })()
 
-const effectiveOf = async (store: Store): Promise<readonly unknown[]> => {
-  const all: unknown[] = []
-  for await (const { id } of store.conversations())
-    all.push(
-      (await store.conversation(id).effective()).map((item) => ({
-        ...item,
-        position: 0,
-        salt: '',
-        covers: 0,
-        // Their digests depend on salts, and their positions on the writes.
-        ...('origin' in item && item.origin && { origin: { ...item.origin, context: undefined } }),
-      })),
-    )
-  return all
-}
-
-/** Number of replies with a receipt: the requests that the file holds. */
-const receiptsIn = async (store: Store): Promise<number> => {
-  let count = 0
-  for await (const { event } of store.readAll())
-    if (event.type === 'MessageAppended' && event.data.origin?.context) count++
-  return count
-}
-
 const files: readonly (readonly [Origin, string])[] = [
   ['sample', 'claude-code/session-with-compaction.jsonl'],
   ['sample', 'claude-code/queued-prompts.jsonl'],
   ['sample', 'claude-code/microcompact.jsonl'],
   ['sample', 'clients/claude-code.session.jsonl'],
+  ['sample', 'clients/codex.session.jsonl'],
   ['sample', 'pi/before-compaction.jsonl'],
 ]
 
@@ -124,9 +102,3 @@ describe('a session file that is followed while it is written', () => {
     expect((await idsOf(store)).length).toBe(1)
   })
 })
-
-const idsOf = async (store: Store): Promise<readonly string[]> => {
-  const ids: string[] = []
-  for await (const { id } of store.conversations()) ids.push(id)
-  return ids
-}

@@ -174,6 +174,18 @@ describe('a file that is imported again', () => {
   })
 })
 
+describe('another import of a session', () => {
+  it('of 130,000 messages succeeds', async () => {
+    const line = (index: number): string =>
+      `{"type":"message","id":"${index}","parentId":${index > 0 ? `"${index - 1}"` : null},"message":{"role":"user","content":"a"}}\n`
+    const text = Array.from({ length: 130_000 }, (_, index) => line(index)).join('')
+    const store = await opened('memory:')
+    await store.importSession({ file: 'a', format: 'pi', text })
+    const [again] = (await store.importSession({ file: 'a', format: 'pi', text })).conversations
+    expect(again).toMatchObject({ added: 0, events: 130_000 })
+  })
+})
+
 describe('the edition of what is read', () => {
   it('is another one where files become anything else', () => {
     const root = new URL('../../../', import.meta.url).pathname
