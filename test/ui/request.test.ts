@@ -122,6 +122,12 @@ test('secrets are references, each named once', () => {
   ])
 })
 
+test('secrets are found beside as many values as a tool may be given', () => {
+  const many = Array.from({ length: 200_000 }, (_, index) => index)
+  const keys = Object.fromEntries(many.map((index) => [`k${index}`, index]))
+  expect(secretsIn([many, keys, { $secret: 'x.cookie' }])).toEqual(['x.cookie'])
+})
+
 test('curl is given the same body, whatever is in it', () => {
   const hostile = `it's $HOME \`id\` "quoted" \\ and\nEND\nmore`
   const body = JSON.stringify({ messages: [{ role: 'user', content: hostile }] })

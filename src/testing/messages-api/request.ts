@@ -220,7 +220,7 @@ export const readRequest = (body: ApiRequest): ParsedRequest => {
     const parts = blocks.map((block, at) => ({ role, block, text: lazyCanonical(block), message, at }))
     const last = turns.at(-1)
     if (last?.role === role && role !== 'system' && last.parts.length > 0 && parts.length > 0)
-      last.parts.push(...parts)
+      for (const part of parts) last.parts.push(part)
     else turns.push({ role, message, parts, settings })
   }
   const system = blocksOf(body.system ?? [])

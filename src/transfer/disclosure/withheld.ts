@@ -41,7 +41,8 @@ export const readWithheld = async (
     throw toError(invalidInput('withhold', `must be a list of positions from 0 to ${last}`))
   if (wanted.size === 0) return withheld
   let position = 0
-  for await (const stored of chat.stored({ to: Math.max(...wanted) })) {
+  const to = positions.reduce((one, other) => Math.max(one, other))
+  for await (const stored of chat.stored({ to })) {
     if (wanted.has(position)) {
       const { conversation, revision } = stored
       const event = await orThrow(decode(stored, { stream: streamOf(conversation), revision, position }))

@@ -125,12 +125,10 @@ export const secretsIn = (value: unknown): readonly string[] => {
   const found = new Set<string>()
   const rest: unknown[] = [value]
   for (let one = rest.pop(); one !== undefined; one = rest.pop()) {
-    if (Array.isArray(one)) rest.push(...one)
-    else if (isFields(one)) {
-      const { $secret: reference } = one
-      if (typeof reference === 'string') found.add(reference)
-      else rest.push(...Object.values(one))
-    }
+    if (!Array.isArray(one) && !isFields(one)) continue
+    const reference = isFields(one) ? one['$secret'] : undefined
+    if (typeof reference === 'string') found.add(reference)
+    else for (const part of Object.values(one)) rest.push(part)
   }
   return [...found]
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { dataSchemas, metadataSchema } from '../../../src/events/events.ts'
 import { registerFormat, type Conversation, openStore } from '../../../src/index.ts'
 import { prepareExport } from '../../../src/transfer/disclosure/prepare.ts'
+import { readWithheld } from '../../../src/transfer/disclosure/withheld.ts'
 import { patternRedactor } from '../../../src/transfer/disclosure/redact.ts'
 import { exporterOf, ownFormats } from '../../../src/transfer/formats/registry.ts'
 import { atEnd } from '../../support/at-end.ts'
@@ -171,4 +172,14 @@ describe('a palimpsest export', () => {
         message: expect.stringContaining('choose another format') as string,
       })
   })
+})
+
+test('as many events as a conversation has may be withheld', async () => {
+  const positions = Array.from({ length: 200_000 }, (_, position) => position)
+  const asked: unknown[] = []
+  const stored = async function* (range: unknown) {
+    asked.push(range)
+  }
+  await readWithheld({ stored } as unknown as Conversation, positions, 200_000)
+  expect(asked).toEqual([{ to: 199_999 }])
 })
