@@ -51,7 +51,7 @@ export const createKeptFiles = (): KeptFiles => {
       if (files.size > mostFiles) drop(oldest)
     },
     close: () => {
-      for (const name of [...files.keys()]) drop(name)
+      for (const name of files.keys()) drop(name)
     },
   }
 }

@@ -47,7 +47,7 @@ export const createFileCopy = (): FileCopy => {
       ends.push(length() + piece.length)
     }
   }
-  function* pieces(from: number): Generator<Buffer> {
+  const piecesFrom = function* (from: number): Generator<Buffer> {
     for (const [index, place] of places.entries()) {
       const end = ends[index] ?? 0
       if (end <= from) continue
@@ -58,7 +58,7 @@ export const createFileCopy = (): FileCopy => {
   let hashed = { length: 0, hash: createHash('sha256') }
   const hashTo = (to: number): Hash => {
     if (hashed.length > to) hashed = { length: 0, hash: createHash('sha256') }
-    for (const piece of upTo(to - hashed.length, pieces(hashed.length))) hashed.hash.update(piece)
+    for (const piece of upTo(to - hashed.length, piecesFrom(hashed.length))) hashed.hash.update(piece)
     hashed.length = to
     return hashed.hash.copy()
   }
@@ -72,7 +72,7 @@ export const createFileCopy = (): FileCopy => {
     },
     add,
     length,
-    pieces,
+    pieces: piecesFrom,
     hashTo,
     close: shelf.close,
   }

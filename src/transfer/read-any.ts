@@ -1,4 +1,4 @@
-import * as E from 'fp-ts/lib/Either.js'
+import type * as E from 'fp-ts/lib/Either.js'
 import type { ImportError } from './formats/errors.ts'
 import type { SessionFile, SessionOptions } from './formats/parse-session.ts'
 import type { ImportPlan, StoredImport } from './formats/plan.ts'

@@ -72,7 +72,7 @@ const imported = async (
   session: { readonly text: string } | { readonly bytes: Bytes },
 ): Promise<ImportResult | string> => {
   try {
-    return await store.importSession({ ...session, file: 'a.jsonl' } as Parameters<Store['importSession']>[0])
+    return await store.importSession({ ...session, file: 'a.jsonl' })
   } catch (error) {
     return String(error)
   }

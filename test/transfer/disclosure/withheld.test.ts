@@ -177,9 +177,10 @@ describe('a palimpsest export', () => {
 test('as many events as a conversation has may be withheld', async () => {
   const positions = Array.from({ length: 200_000 }, (_, position) => position)
   const asked: unknown[] = []
-  const stored = async function* (range: unknown) {
+  const stored = (range: unknown) => {
     asked.push(range)
+    return (async function* () {})()
   }
-  await readWithheld({ stored } as unknown as Conversation, positions, 200_000)
+  await readWithheld({ stored }, positions, 200_000)
   expect(asked).toEqual([{ to: 199_999 }])
 })

@@ -176,9 +176,9 @@ describe('a file that is imported again', () => {
 
 describe('another import of a session', () => {
   it('of 130,000 messages succeeds', async () => {
-    const line = (index: number): string =>
+    const lineOf = (index: number): string =>
       `{"type":"message","id":"${index}","parentId":${index > 0 ? `"${index - 1}"` : null},"message":{"role":"user","content":"a"}}\n`
-    const text = Array.from({ length: 130_000 }, (_, index) => line(index)).join('')
+    const text = Array.from({ length: 130_000 }, (_, index) => lineOf(index)).join('')
     const store = await opened('memory:')
     await store.importSession({ file: 'a', format: 'pi', text })
     const [again] = (await store.importSession({ file: 'a', format: 'pi', text })).conversations
