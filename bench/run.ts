@@ -8,6 +8,7 @@ import { blob } from './parts/blob.ts'
 import { commands } from './parts/commands.ts'
 import { followers } from './parts/followers.ts'
 import { full } from './parts/full.ts'
+import { grownImport } from './parts/grown-import.ts'
 import { importing } from './parts/import.ts'
 import { load } from './parts/load.ts'
 import { longImport } from './parts/long-import.ts'
@@ -34,6 +35,7 @@ const parts = {
   notes: besides,
   import: importing,
   longImport,
+  grownImport,
   memory,
   blob,
   pauses,
