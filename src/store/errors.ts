@@ -193,7 +193,7 @@ export const historyLost = (stream: string, how: string): HistoryLost => ({
 
 export const importUnfinished = (conversation: string): ImportUnfinished => ({
   _tag: 'ImportUnfinished',
-  message: `conversation ${conversation} is incomplete: an import or copy is in progress or was interrupted; wait until it has finished, or run it again`,
+  message: `conversation ${conversation} is incomplete: an import or copy is in progress or was interrupted; wait until it has finished, or run it again. If its file is gone, copy the store to a new one: a copy leaves out what is incomplete`,
   conversation,
 })
 
