@@ -1,5 +1,11 @@
+import { randomUUID } from 'node:crypto'
+import { DatabaseSync } from 'node:sqlite'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { orThrow } from '../../src/result/fallible.ts'
+import type { WritePart } from '../../src/store/port.ts'
+import { openSqlite } from '../../src/store/sqlite/store.ts'
+import { layeredStore } from '../../src/store/whole/layered-store.ts'
 import { visible } from '../../src/transfer/formats/visible.ts'
 import { linesOf, widthOf } from '../../src/cli/text.ts'
 import { inDirectory, type Ran, shell } from './palimpsest.ts'
@@ -45,6 +51,31 @@ describe('palimpsest doctor', () => {
     expect(first).toMatch(/^warning\tindex\t.*index\.1 is damaged: the next search or list replaces it/)
     expect(second).toMatch(/^ok\tindex\t.*index\.2 is intact$/)
     expect(damaged.code).toBe(0)
+  })
+
+  test('names the conversations whose import was interrupted', async () => {
+    await inDirectory(async (directory) => {
+      const url = `sqlite:${directory}/palimpsest.db`
+      const store = layeredStore(await orThrow(openSqlite(url)), 65_536)
+      const event = { id: randomUUID(), type: 'Noted', data: '{}', metadata: '{}' }
+      const at = (stream: string, part: WritePart) =>
+        orThrow(store.append({ stream, events: [{ ...event, id: randomUUID() }], expected: -1, part }))
+      await at('conversation-whole', { from: 0, last: true })
+      await at('conversation-half', { from: 0 })
+      await at('conversation-recorded', { from: 0, last: 'import-1' })
+      await at('notes-waits', { from: 0, last: 'import-2' })
+      await orThrow(store.append({ stream: 'import-1', events: [event], expected: -1 }))
+      await store.close()()
+      // A process that is killed does not write the ends of streams.
+      const db = new DatabaseSync(`${directory}/palimpsest.db`)
+      db.exec('UPDATE streams SET last = NULL, hash = NULL')
+      db.close()
+      const { stdout, code } = await shell('palimpsest doctor', directory)
+      expect(stdout).toMatch(
+        /^warning\timports\tan import or copy of (half, waits|waits, half) is in progress/m,
+      )
+      expect(code).toBe(0)
+    })
   })
 
   test('says that the keys of a sealed store are missing, and verify that it is sealed', async () => {

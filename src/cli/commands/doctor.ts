@@ -26,7 +26,8 @@ Exit code 1 if there is a problem. Checks
   anchors that are files here, whether sealing is blocked
 - for an index beside an SQLite file: whether it can be written, and its pages
 - for SQLite: file, permissions, schema, integrity, columns (a sample),
-  durability, free space, recorded secrets, the time a durable append takes
+  durability, free space, recorded secrets, imports that were interrupted, the
+  time a durable append takes
 - for EventStoreDB: connection, credentials, version, append limit, clock, round
   trips, settings that drop events, secrets in the first 1,000 configurations.
   This writes a megabyte to a stream palimpsest-doctor-…, which the database

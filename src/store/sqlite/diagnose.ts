@@ -5,9 +5,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { unwrap, orThrow, type Fallible, task } from '../../result/fallible.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
-import { conversationOf } from '../../events/ids.ts'
+import { archivedIn, conversationOf, notedIn } from '../../events/ids.ts'
 import { type DiagnosisFinding, findingOf, roundTrips, roundTripsText } from '../diagnosis.ts'
 import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
+import { markStart } from '../marks.ts'
+import type { WritePart } from '../port.ts'
 import { storeError } from './errors.ts'
 import { fileFinding, network, oldWal, permissions, room, wal } from './files.ts'
 import { checkColumns, markAll, notAsWritten } from './columns.ts'
@@ -44,6 +46,7 @@ export const diagnoseSqlite = (url: string): TaskEither<InvalidInput, readonly D
       room(settings),
       wal(settings),
       secrets(settings),
+      imports(settings),
       await append(settings),
     ]
   })
@@ -142,6 +145,40 @@ const secrets = ({ url, path, timeout }: SqliteSettings): DiagnosisFinding => {
   }
   return secretsFinding(found)
 }
+
+const marked = `SELECT s.name AS stream, e.metadata FROM streams s JOIN events e
+    ON e.stream = s.id AND e.revision = (SELECT max(revision) FROM events WHERE stream = s.id)
+  WHERE e.metadata >= '${markStart}' AND e.metadata < '{%'`
+
+/** Looks for imports and copies that were interrupted: their events are stored, but nothing shows them. */
+const imports = ({ url, path, timeout }: SqliteSettings): DiagnosisFinding => {
+  const check = 'imports'
+  let db: DatabaseSync | undefined
+  const found = new Set<string>()
+  try {
+    db = new DatabaseSync(path, { readOnly: true, timeout })
+    const named = db.prepare('SELECT 1 FROM streams WHERE name = ?')
+    for (const { stream, metadata } of db.prepare(marked).iterate()) {
+      const { $part: part } = JSON.parse(String(metadata)) as { readonly $part?: WritePart }
+      const isWhole = typeof part?.last === 'string' ? named.get(part.last) !== undefined : part?.last
+      if (part && isWhole !== true) found.add(idIn(String(stream)))
+    }
+  } catch (error) {
+    return findingOf(check, 'problem', storeError(url, error).message)
+  } finally {
+    db?.close()
+  }
+  return found.size === 0
+    ? findingOf(check, 'ok', 'no import is unfinished')
+    : findingOf(
+        check,
+        'warning',
+        `an import or copy of ${[...found].slice(0, mostNamed).join(', ')}${found.size > mostNamed ? ` and ${found.size - mostNamed} more` : ''} is in progress or was interrupted: run it again; if its file is gone, copy the store to a new one, which leaves its events out`,
+      )
+}
+const mostNamed = 10
+const idIn = (stream: string): string =>
+  conversationOf(stream) ?? notedIn(stream) ?? archivedIn(stream) ?? stream
 
 const durability = ({ synchronous }: SqliteSettings): DiagnosisFinding =>
   synchronous === 'full'
