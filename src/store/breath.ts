@@ -1,5 +1,5 @@
 /** Maximum time to block the process's timers and sockets, in milliseconds, not counting one step of work. */
-const longest = 3
+const longest = 2
 
 /** Start of the current time allowance; undefined if nothing has asked for time since the event loop last came round. */
 let since: number | undefined
