@@ -49,6 +49,8 @@ export interface MessageTree {
   readonly exists: () => boolean
   /** Reports whether content was erased since it was read, so that messages would be found here that the store no longer has. */
   readonly isErased: () => boolean
+  /** Reports whether the conversation is a fork: an erasure in its parent leaves no event in it. */
+  readonly isFork: () => boolean
   readonly place: (list: readonly LangChainMessage[]) => ListPlace
   /** Finds a message by its content anywhere in the conversation; `id` is the id that it has in addition. */
   readonly find: (message: LangChainMessage) => { readonly at: number; readonly id?: string } | undefined
@@ -68,7 +70,7 @@ export const messageTree = (chat: Conversation): MessageTree => {
   const nodes: (MessageNode | undefined)[] = []
   const byContent = new Map<string, MessageNode[]>()
   let head: MessageNode | undefined = root
-  let isErased = false
+  let [isErased, isFork] = [false, false]
 
   const added = (parent: MessageNode, position: number, data: Message): MessageNode => {
     const message = langChainMessageOf(data)
@@ -96,6 +98,7 @@ export const messageTree = (chat: Conversation): MessageTree => {
     newest: () => head ?? root,
     exists: () => nodes.length > 0,
     isErased: () => isErased,
+    isFork: () => isFork,
     update: async () => {
       try {
         const last = await chat.position()
@@ -103,6 +106,7 @@ export const messageTree = (chat: Conversation): MessageTree => {
         const read = nodes.length === 0 ? last : START
         for await (const event of chat.events({ from: nodes.length })) {
           see(event)
+          isFork ||= event.type === 'Forked'
           if (event.type === 'Erased' && event.position > read) isErased = true
         }
       } catch (error) {

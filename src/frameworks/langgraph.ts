@@ -322,7 +322,7 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
   async #current(conversation: string): Promise<GraphThread> {
     const known = this.#threads.get(conversation)
     await known?.update()
-    if (known && !known.messages.isErased()) return known
+    if (known && !known.messages.isErased() && !known.messages.isFork()) return known
     const thread = graphThread(this.#store.conversation(conversation))
     this.#threads.set(conversation, thread)
     await thread.update()

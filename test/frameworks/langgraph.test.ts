@@ -272,6 +272,7 @@ describe('a checkpointer of LangGraph', () => {
     step: number,
     given: Record<string, unknown>,
     parent?: string,
+    thread = 't',
   ) => {
     const versions = Object.fromEntries(Object.keys(given).map((channel) => [channel, step]))
     const checkpoint = {
@@ -281,7 +282,7 @@ describe('a checkpointer of LangGraph', () => {
       channel_versions: versions,
     }
     const config = {
-      configurable: { thread_id: 't', ...(parent !== undefined && { checkpoint_id: parent }) },
+      configurable: { thread_id: thread, ...(parent !== undefined && { checkpoint_id: parent }) },
     }
     await saver.put(config, checkpoint, { source: 'loop', step, parents: {} }, versions)
     return checkpoint.id
@@ -350,6 +351,20 @@ describe('a checkpointer of LangGraph', () => {
       const found = await checkpointSaver(store).getTuple({ configurable: { thread_id: 't' } })
       expect(await plain(found?.checkpoint.channel_values)).toEqual(await plain(values))
     }
+  })
+
+  test('keeps a message that is put again in a fork after its parent was erased', async () => {
+    const store = await opened('memory:')
+    const values = { messages: [new HumanMessage({ id: 'm', content: 'a question' })] }
+    await putOne(checkpointSaver(store), 1, values)
+    const parent = store.conversation(conversationIdOf('t'))
+    await parent.fork(conversationIdOf('fork'))
+    const saver = checkpointSaver(store)
+    await putOne(saver, 2, values, undefined, 'fork')
+    await parent.erase({})
+    await putOne(saver, 3, values, undefined, 'fork')
+    const found = await checkpointSaver(store).getTuple({ configurable: { thread_id: 'fork' } })
+    expect(await plain(found?.checkpoint.channel_values)).toEqual(await plain(values))
   })
 
   test('stores a message and a large value once for all checkpoints', async () => {
