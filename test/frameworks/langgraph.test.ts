@@ -272,7 +272,7 @@ describe('a checkpointer of LangGraph', () => {
     step: number,
     given: Record<string, unknown>,
     parent?: string,
-    thread = 't',
+    threadId = 't',
   ) => {
     const versions = Object.fromEntries(Object.keys(given).map((channel) => [channel, step]))
     const checkpoint = {
@@ -282,7 +282,7 @@ describe('a checkpointer of LangGraph', () => {
       channel_versions: versions,
     }
     const config = {
-      configurable: { thread_id: thread, ...(parent !== undefined && { checkpoint_id: parent }) },
+      configurable: { thread_id: threadId, ...(parent !== undefined && { checkpoint_id: parent }) },
     }
     await saver.put(config, checkpoint, { source: 'loop', step, parents: {} }, versions)
     return checkpoint.id
