@@ -65,6 +65,7 @@ describe('the diagnosis of an SQLite store', () => {
       'free room',
       'WAL',
       'secrets',
+      'imports',
       'round trip',
     ]
     expect(findings.map(({ check }) => check)).toEqual(checks)
