@@ -130,51 +130,57 @@ const columns = async ({ url, path }: SqliteSettings): Promise<DiagnosisFinding>
 const configurations = `SELECT s.name AS stream, e.data FROM events e JOIN streams s ON s.id = e.stream
   WHERE e.type = 'Configured' AND e.type <> 'MessageAppended'`
 
-/** Searches all `Configured` events for secrets. */
-const secrets = ({ url, path, timeout }: SqliteSettings): DiagnosisFinding => {
+/** Opens the database for a check that only reads it. */
+const reading = (
+  { url, path, timeout }: SqliteSettings,
+  check: string,
+  look: (db: DatabaseSync) => DiagnosisFinding,
+): DiagnosisFinding => {
   let db: DatabaseSync | undefined
-  const found = new Set<string>()
   try {
     db = new DatabaseSync(path, { readOnly: true, timeout })
-    for (const { stream, data } of db.prepare(configurations).iterate())
-      if (holdsSecret(String(data))) found.add(conversationOf(String(stream)) ?? String(stream))
+    return look(db)
   } catch (error) {
-    return findingOf('secrets', 'problem', storeError(url, error).message)
+    return findingOf(check, 'problem', storeError(url, error).message)
   } finally {
     db?.close()
   }
-  return secretsFinding(found)
 }
+
+/** Searches all `Configured` events for secrets. */
+const secrets = (settings: SqliteSettings): DiagnosisFinding =>
+  reading(settings, 'secrets', (db) => {
+    const found = new Set<string>()
+    for (const { stream, data } of db.prepare(configurations).iterate())
+      if (holdsSecret(String(data))) found.add(conversationOf(String(stream)) ?? String(stream))
+    return secretsFinding(found)
+  })
 
 const marked = `SELECT s.name AS stream, e.metadata FROM streams s JOIN events e
     ON e.stream = s.id AND e.revision = (SELECT max(revision) FROM events WHERE stream = s.id)
   WHERE e.metadata >= '${markStart}' AND e.metadata < '{%'`
 
 /** Looks for imports and copies that were interrupted: their events are stored, but nothing shows them. */
-const imports = ({ url, path, timeout }: SqliteSettings): DiagnosisFinding => {
-  const check = 'imports'
-  let db: DatabaseSync | undefined
-  const found = new Set<string>()
-  try {
-    db = new DatabaseSync(path, { readOnly: true, timeout })
+const imports = (settings: SqliteSettings): DiagnosisFinding =>
+  reading(settings, 'imports', (db) => {
+    const found = new Set<string>()
     const named = db.prepare('SELECT 1 FROM streams WHERE name = ?')
     for (const { stream, metadata } of db.prepare(marked).iterate()) {
       const { $part: part } = JSON.parse(String(metadata)) as { readonly $part?: WritePart }
       const isWhole = typeof part?.last === 'string' ? named.get(part.last) !== undefined : part?.last
       if (part && isWhole !== true) found.add(idIn(String(stream)))
     }
-  } catch (error) {
-    return findingOf(check, 'problem', storeError(url, error).message)
-  } finally {
-    db?.close()
-  }
-  return found.size === 0
-    ? findingOf(check, 'ok', 'no import is unfinished')
-    : findingOf(
-        check,
-        'warning',
-        `an import or copy of ${[...found].slice(0, mostNamed).join(', ')}${found.size > mostNamed ? ` and ${found.size - mostNamed} more` : ''} is in progress or was interrupted: run it again; if its file is gone, copy the store to a new one, which leaves its events out`,
-      )
+    return importsFinding([...found])
+  })
+
+const importsFinding = (ids: readonly string[]): DiagnosisFinding => {
+  if (ids.length === 0) return findingOf('imports', 'ok', 'no import is unfinished')
+  const more = ids.length > mostNamed ? ` and ${ids.length - mostNamed} more` : ''
+  return findingOf(
+    'imports',
+    'warning',
+    `an import or copy of ${ids.slice(0, mostNamed).join(', ')}${more} is in progress or was interrupted: run it again; if its file is gone, copy the store to a new one, which leaves its events out`,
+  )
 }
 const mostNamed = 10
 const idIn = (stream: string): string =>
