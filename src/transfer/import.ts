@@ -1,4 +1,4 @@
-import * as E from 'fp-ts/lib/Either.js'
+import type * as E from 'fp-ts/lib/Either.js'
 import { invalidInput } from '../events/errors.ts'
 import { notesStreamOf, streamOf } from '../events/ids.ts'
 import { readers } from './formats/built-in.ts'
@@ -118,7 +118,7 @@ async function* importFile(
   try {
     const before = fileDigest(session, archive, kept?.bytes)
     const added = yield* catchTyped<ImportError, readonly Uint8Array[] | undefined>(() =>
-      bytesAfter(kept?.bytes, before.taking(bytes)),
+      bytesAfter(before.taking(bytes), kept?.bytes),
     )
     const known = await findKnownImport(store, before.stream())
     if (known) {
@@ -144,6 +144,7 @@ async function* importFile(
     const { copy, memories } = now
     const value = digest.value()
     if (!reader || value === undefined || !memories) return imported
+    // Now, so that the next import need not hash what is archived already.
     copy?.hashTo(digest.bytes())
     files?.keep(name, { ...now, memories, reader, bytes: digest.bytes(), digest: value })
     file = undefined
@@ -173,19 +174,23 @@ const openFile = ({ format }: SessionOptions, archive: boolean, isKept = false):
 /** Maximum number of new bytes of a file that has grown. A file with more is read from its beginning. */
 const mostAdded = 16 * 1024 * 1024
 
-/** Reads a file to its end. Returns the bytes from an offset on, if there are not too many. */
+/**
+ * Reads a file to its end. Returns the bytes from an offset on; undefined if it is shorter, or if there are too many.
+ *
+ * @param from the offset; default: none, so that no bytes are returned
+ */
 const bytesAfter = async (
-  from: number | undefined,
   pieces: OpenSession['bytes'],
+  from = Infinity,
 ): Promise<readonly Uint8Array[] | undefined> => {
   const after: Uint8Array[] = []
   let at = 0
   for await (const piece of pieces) {
-    const start = Math.min(Math.max(0, (from ?? Infinity) - at), piece.length)
+    const start = Math.min(Math.max(0, from - at), piece.length)
     at += piece.length
-    if (start < piece.length && at - (from ?? 0) <= mostAdded) after.push(piece.subarray(start))
+    if (start < piece.length && at - from <= mostAdded) after.push(piece.subarray(start))
   }
-  return from !== undefined && at >= from && at - from <= mostAdded ? after : undefined
+  return at >= from && at - from <= mostAdded ? after : undefined
 }
 
 const readMore = async (
@@ -197,21 +202,20 @@ const readMore = async (
   return { ...reader.finish(), shelf }
 }
 
-const readAndWrite = (
+/** Reads a session and writes what is new, and returns the reader, if it may read what is added to the file afterwards. */
+async function* readAndWrite(
   store: LayeredStore,
   file: string,
   reading: () => Promise<AnySession>,
   means: Omit<Means, 'shelf'>,
-): Importing<{ readonly imported: ImportResult; readonly reader: BytesReader | undefined }> =>
-  unwrapping(async () => {
-    const { read, shelf, reader } = await reading()
-    if (E.isLeft(read)) return read
-    const imported = await run(importPlan(store, file, read.right, { ...means, shelf }))
-    return E.map((result: ImportResult) => ({ imported: result, reader }))(imported)
-  })
-
-async function* unwrapping<A>(work: () => Promise<E.Either<ImportError | WriteError, A>>): Importing<A> {
-  return yield* unwrap(yield* catchTyped<ImportError, E.Either<ImportError | WriteError, A>>(work))
+): Importing<{ readonly imported: ImportResult; readonly reader: BytesReader | undefined }> {
+  const { read, shelf, reader } = yield* catchTyped<ImportError, AnySession>(reading)
+  const plan = yield* unwrap(read)
+  // The shelf's file is read until the last event is written.
+  const writing = yield* catchTyped<ImportError, E.Either<ImportError | WriteError, ImportResult>>(() =>
+    run(importPlan(store, file, plan, { ...means, shelf })),
+  )
+  return { imported: yield* unwrap(writing), reader }
 }
 
 /** Returns the session, whose bytes are copied as they are read. */

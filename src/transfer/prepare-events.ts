@@ -51,14 +51,14 @@ export async function* prepare(
   const { end, open } = yield* readThere(store, id)
   const memory = end.lineage.length > 1 ? undefined : memories?.of(id)
   const log = yield* loadThere(store, end, shelf, memory)
-  const planned: PlannedPart = { events: [], places: [...(plan.actions.places ?? [])], refs: [] }
+  const planned = memory && plannedPart(plan)
   let changed = 0
   let erased = 0
   const encodings = encodePlanned(
     id,
     end.hash,
     planEachEvent(
-      memory ? planSince(plan, format, memory, planned.refs) : plan,
+      memory && planned ? planSince(plan, format, memory, planned.refs) : plan,
       format,
       log,
       (isErased) => (isErased ? erased++ : changed++),
@@ -71,7 +71,7 @@ export async function* prepare(
   yield* checkAll(store, encodings, { id, end }, (event) => {
     const place = shelf.putText(textOf(event))
     const position = log.length + places.push(place) - 1
-    if (memory) planned.events.push(new PreparedEvent(event, position, () => eventAt(place)))
+    planned?.events.push(new PreparedEvent(event, position, () => eventAt(place)))
   })
   if (memory) memory.planned = planned
   const events = listOn(places, eventAt)
@@ -101,6 +101,11 @@ interface PlannedPart {
   readonly places: readonly number[]
   readonly refs: string[]
 }
+const plannedPart = ({ actions }: ConversationPlan): PlannedPart => ({
+  events: [],
+  places: [...(actions.places ?? [])],
+  refs: [],
+})
 
 export const createImportMemories = (): ImportMemories => {
   const memories = new Map<string, ImportMemory>()
