@@ -4,7 +4,8 @@ import { type ConversationEvent, contentOf, messageOf } from '../events/events.t
 import type { Item } from './effective.ts'
 import type { Entry } from './full.ts'
 
-// Cuts long strings in blocks for a first look, so that the cost of a page depends on the content it shows, not on the content stored.
+// Cuts long strings and long lists in blocks for a first look, so that the cost of a page depends on the content it shows, not on the
+// content stored.
 
 /** A field of a block that was cut down to its beginning. */
 export interface ClippedField {
@@ -14,13 +15,22 @@ export interface ClippedField {
   readonly field: string
   /** Length of the uncut string in UTF-16 code units; for a field that is not a string, the length of its JSON. */
   readonly length: number
+  /** True if values are left out: the last ones in the field, or the whole field and the block's fields after it. */
+  readonly omitted?: true
 }
-type Clipped<A> = A & { readonly cuts?: readonly ClippedField[] }
+type Clipped<A> = A & {
+  readonly cuts?: readonly ClippedField[]
+  /** Number of blocks in the uncut event; absent if all of them are there. */
+  readonly blocks?: number
+}
+
+/** Number of characters after which the rest of an event is left out. Names of fields count too. */
+const mostKept = 100_000
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Fields that identify a block and its context. They are never cut, however long they are. */
-const identifying = new Set(['type', 'id', 'tool_use_id', 'name', 'role', 'media_type', 'cache_control'])
+/** Fields that identify a block and its context. Their strings are never cut, however long they are. */
+const identifying = new Set(['type', 'id', 'tool_use_id', 'name', 'role', 'media_type'])
 
 /**
  * Returns the blocks of an event, in order: the blocks of its message or of its summary's messages, or a configuration's system prompt
@@ -33,52 +43,45 @@ export const blocksOf = (event: ConversationEvent): readonly Fields[] => {
 }
 
 /**
- * Cuts long strings in the blocks of an item and lists the cuts.
+ * Cuts long strings in the blocks of an item, and leaves out the values and blocks that come after 100,000 characters. Lists the cuts.
  *
  * @param most maximum length of a string after cutting, in UTF-16 code units; one less where a surrogate pair would be split
  */
 export const clippedItem = <I extends Item | Entry>(item: I, most: number): Clipped<I> => {
-  const { block, cuts } = clipping(most)
   if (item.kind === 'truncation') return item
+  const clip = createClip(most)
   const clipped =
     item.kind === 'message'
-      ? { ...item, content: item.content.map(block) }
-      : {
-          ...item,
-          messages: item.messages.map((said) => ({ ...said, content: said.content.map(block) })),
-        }
-  return cuts.length > 0 ? { ...clipped, cuts } : item
+      ? { ...item, content: clip.blocks(item.content) }
+      : { ...item, messages: clip.messages(item.messages) }
+  return clip.isCut() ? { ...clipped, ...clip.report() } : item
 }
 
 /**
- * Cuts long strings in the blocks of an event and lists the cuts.
+ * Cuts the blocks of an event as `clippedItem` does.
  *
  * @param most as in `clippedItem`
  */
 export const clippedEvent = (event: ConversationEvent, most: number): Clipped<ConversationEvent> => {
-  const { block, cuts } = clipping(most)
-  const clipped = eventWith(event, block)
-  return cuts.length > 0 ? { ...clipped, cuts } : event
+  const clip = createClip(most)
+  const clipped = eventWith(event, clip)
+  return clip.isCut() ? { ...clipped, ...clip.report() } : event
 }
 
-type Change = <B extends Block | Fields>(block: B) => B
-
-const eventWith = (event: ConversationEvent, block: Change): ConversationEvent => {
+const eventWith = (event: ConversationEvent, clip: Clip): ConversationEvent => {
   if (hasNoEffect(event)) return event
   switch (event.type) {
     case 'MessageAppended':
-      return { ...event, data: { ...event.data, content: messageOf(event).content.map(block) } }
-    case 'Condensed': {
-      const summary = contentOf(event).map((said) => ({ ...said, content: said.content.map(block) }))
-      return { ...event, data: { ...event.data, summary } }
-    }
+      return { ...event, data: { ...event.data, content: clip.blocks(messageOf(event).content) } }
+    case 'Condensed':
+      return { ...event, data: { ...event.data, summary: clip.messages(contentOf(event)) } }
     case 'Configured': {
       const { system, tools } = event.data
-      const prompt = typeof system === 'string' ? block({ text: system }).text : system?.map(block)
+      const prompt = typeof system === 'string' ? clip.blocks([{ text: system }])[0]?.text : system
       const data = {
         ...event.data,
-        ...(prompt !== undefined && { system: prompt }),
-        ...(tools && { tools: tools.map(block) }),
+        ...(prompt !== undefined && { system: typeof prompt === 'string' ? prompt : clip.blocks(prompt) }),
+        ...(tools && { tools: clip.blocks(tools) }),
       }
       return { ...event, data }
     }
@@ -89,42 +92,94 @@ const eventWith = (event: ConversationEvent, block: Change): ConversationEvent =
   }
 }
 
-/** Returns a function that cuts the strings of blocks, and the list to which the function adds each cut. */
-const clipping = (most: number) => {
-  const cuts: ClippedField[] = []
-  let count = 0
-  const block: Change = (given) => {
-    const index = count++
-    const cut = Object.entries(given).map(([field, value]: [string, unknown]) => {
-      if (identifying.has(field)) return [field, value]
-      const short = shortened(value, most, field === 'input')
-      if (short !== value) cuts.push({ block: index, ...wholeOf(field, value) })
-      return [field, short]
-    })
-    return Object.fromEntries(cut) as typeof given
-  }
-  return { block, cuts }
+interface Clip {
+  /** Cuts blocks, which continue those given before. */
+  readonly blocks: <B extends Block | Fields>(blocks: readonly B[]) => B[]
+  readonly messages: <M extends { readonly content: readonly Block[] }>(messages: readonly M[]) => M[]
+  readonly isCut: () => boolean
+  readonly report: () => Pick<Clipped<unknown>, 'cuts' | 'blocks'>
 }
 
-/** Returns a value with every long string in it cut; the same value if no string is too long. */
-const shortened = (value: unknown, most: number, isInput: boolean): unknown => {
-  if (typeof value === 'string') return beginning(value, most)
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) {
-    const short = value.map((inner: unknown) => shortened(inner, most, isInput))
-    return short.every((inner, index) => inner === value[index]) ? value : short
+const createClip = (most: number): Clip => {
+  const cuts: ClippedField[] = []
+  let kept = 0
+  let count = 0
+  let left = mostKept
+  let omissions = 0
+
+  /** Returns a value with its long strings cut and its last values left out; the same value if nothing is too long. */
+  const shortened = (value: unknown, isInput: boolean): unknown => {
+    if (typeof value === 'string') {
+      left -= Math.min(value.length, most)
+      return beginning(value, most)
+    }
+    left--
+    if (typeof value !== 'object' || value === null) return value
+    const entries: [string, unknown][] = []
+    let isSame = true
+    // Does not list the fields first: there may be a million of them.
+    for (const key in value) {
+      if (left <= 0) {
+        omissions++
+        isSame = false
+        break
+      }
+      left -= key.length
+      const inner: unknown = value[key as keyof typeof value]
+      const short = !isInput && isIdentifying(key, inner) ? inner : shortened(inner, isInput)
+      isSame &&= short === inner
+      entries.push([key, short])
+    }
+    if (isSame) return value
+    // A field may be called __proto__.
+    return Array.isArray(value) ? entries.map(([, inner]) => inner) : Object.fromEntries(entries)
   }
-  // Collects the changes only: an input may have a million fields.
-  const changes: [string, unknown][] = []
-  for (const key in value) {
-    if (!isInput && identifying.has(key)) continue
-    const inner: unknown = value[key as keyof typeof value]
-    const short = shortened(inner, most, isInput)
-    if (short !== inner) changes.push([key, short])
+
+  const clipped = <B extends Block | Fields>(block: B): B => {
+    const index = kept++
+    const fields: [string, unknown][] = []
+    const before = omissions
+    for (const field in block) {
+      const value: unknown = block[field]
+      left -= field.length
+      if (isIdentifying(field, value)) {
+        fields.push([field, value])
+        continue
+      }
+      if (omissions > before) continue
+      if (left <= 0) omissions++
+      else fields.push([field, shortened(value, field === 'input')])
+      const isPart = omissions > before
+      if (isPart || fields.at(-1)?.[1] !== value)
+        cuts.push({ block: index, ...wholeOf(field, value), ...(isPart && { omitted: true }) })
+    }
+    return Object.fromEntries(fields) as B
   }
-  // Fields keep their order. A field may be called __proto__.
-  return changes.length === 0 ? value : Object.fromEntries([...Object.entries(value), ...changes])
+
+  const blocks: Clip['blocks'] = (given) => {
+    count += given.length
+    const first = []
+    for (const block of given) {
+      if (left <= 0) break
+      first.push(clipped(block))
+    }
+    return first
+  }
+
+  return {
+    blocks,
+    messages: (messages) =>
+      messages.flatMap((said) => {
+        const content = blocks(said.content)
+        return content.length === 0 && said.content.length > 0 ? [] : [{ ...said, content }]
+      }),
+    isCut: () => cuts.length > 0 || kept < count,
+    report: () => ({ ...(cuts.length > 0 && { cuts }), ...(kept < count && { blocks: count }) }),
+  }
 }
+
+const isIdentifying = (field: string, value: unknown): value is string =>
+  typeof value === 'string' && identifying.has(field)
 
 const beginning = (text: string, most: number): string => {
   if (text.length <= most) return text

@@ -13,6 +13,11 @@ interface Cut {
   readonly cuts?: readonly ClippedField[]
 }
 
+interface ClippedAnswer extends Cut {
+  readonly blocks?: number
+  readonly data: { readonly content?: readonly Fields[]; readonly tools?: readonly Fields[] }
+}
+
 const text = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 40 }),
   fc.string({ unit: 'binary', maxLength: 40 }),
@@ -176,6 +181,49 @@ describe('a clipped read', () => {
     const diff = (await ask('conversations/a/diff?from=-1&clip=3')).json
     const changes = diff['changes'] as readonly { readonly entry: object }[]
     expect(changes.map(({ entry }) => entry)).toMatchObject(withoutSalts(json['items'] as object[]))
+  })
+
+  const fields = (most: number): Fields =>
+    Object.fromEntries(Array.from({ length: most }, (_, index) => [`field ${index}`, index]))
+  const words = (most: number): Fields[] =>
+    Array.from({ length: most }, (_, index) => ({ type: 'text', text: `word ${index}` }))
+  const call = (input: unknown): Fields => ({ type: 'tool_use', id: 'call', name: 'run', input })
+  const tools = (most: number): Fields[] =>
+    words(most).map(({ text: description }, index) => ({ name: `t${index}`, description, input_schema: {} }))
+
+  test.each<readonly [string, readonly Fields[]]>([
+    ['an input of 100,000 fields', [call(fields(100_000)), ...words(3)]],
+    ['an input with a list of 100,000 entries', [call({ list: Array(100_000).fill(0), then: 'more' })]],
+    ['a result of 30,000 blocks', [{ type: 'tool_result', tool_use_id: 'call', content: words(30_000) }]],
+    ['a block of 30,000 fields', [{ type: 'strange', id: 'a', ...fields(30_000) }]],
+    ['a message of 30,000 blocks', words(30_000)],
+    ['tools, 30,000 of them', tools(30_000)],
+  ])('has the first 100,000 characters of %s', async (_, whole) => {
+    const { fetch, store } = await serving()
+    const chat = store.conversation('a')
+    const isTools = whole[0]?.['input_schema'] !== undefined
+    await (isTools
+      ? chat.configure({ tools: whole as never })
+      : chat.append({
+          role: whole[0]?.['type'] === 'tool_use' ? 'assistant' : 'user',
+          content: whole as unknown as Block[],
+        }))
+    const answer = await (await fetch('conversations/a/events?clip=700')).text()
+    const [event] = (JSON.parse(answer) as { readonly items: readonly ClippedAnswer[] }).items
+    const { content, tools: shown = content } = event?.data ?? {}
+
+    expect(answer.length).toBeLessThan(700_000)
+    expect(event?.blocks ?? whole.length).toBe(whole.length)
+    expect(shown?.length).toBeGreaterThan(0)
+    const block = async (index: number): Promise<string> =>
+      (await fetch(`conversations/a/events/${event?.position}/blocks/${index}?as=json`)).text()
+    const isWhole = async (index: number): Promise<boolean> =>
+      (await block(index)) === JSON.stringify(whole[index])
+    for (const cut of event?.cuts ?? []) expect(await isWhole(cut.block)).toBe(true)
+    for (const [index, given] of (shown ?? []).entries())
+      if (!event?.cuts?.some((cut) => cut.block === index)) expect(given).toEqual(whole[index])
+    if (event?.blocks !== undefined) expect(await isWhole(whole.length - 1)).toBe(true)
+    expect(event?.cuts?.some(({ omitted }) => omitted) ?? event?.blocks !== undefined).toBe(true)
   })
 
   test('has an ETag of its own, and a live stream can be clipped as well', async () => {

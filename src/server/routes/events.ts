@@ -161,7 +161,7 @@ interface Showing {
 /** Makes a function that returns the requested fields of an event, with long strings clipped if requested. */
 const showing = ({ clip: longest, fields: wanted }: Showing): ((event: ConversationEvent) => object) => {
   const names =
-    wanted && new Set<string>(['position', ...wanted, ...(wanted.includes('data') ? ['cuts'] : [])])
+    wanted && new Set<string>(['position', ...wanted, ...(wanted.includes('data') ? ['cuts', 'blocks'] : [])])
   return (event) => {
     const clipped = longest === undefined ? event : clippedEvent(event, longest)
     return names ? Object.fromEntries(Object.entries(clipped).filter(([name]) => names.has(name))) : clipped

@@ -5,9 +5,15 @@ import { awaits, count, message, origin, position, time } from './parts.ts'
 // Response schemas for events and for the histories derived from them.
 
 const cuts = z
-  .array(z.object({ block: count, field: z.string(), length: count }))
+  .array(z.object({ block: count, field: z.string(), length: count, omitted: z.literal(true).optional() }))
   .optional()
-  .describe('With `clip`: the strings that were cut, with their full length')
+  .describe(
+    'With `clip`: the fields that were cut, with their full length; `omitted` if values were left out of the field, or the field with those after it',
+  )
+const blocks = count
+  .optional()
+  .describe('With `clip`: the number of blocks in the whole event, if its last blocks were left out')
+const clipped = { cuts, blocks }
 
 /** Schema of the data of an event. It accepts any fields, as the data was validated by type when it was written. */
 export const eventData = z.looseObject({})
@@ -18,9 +24,9 @@ const recorded = z.looseObject({
   type: eventType,
   data: eventData,
   metadata: z.looseObject(metadataSchema.omit({ sealed: true }).shape),
-  cuts,
-} satisfies Readonly<Record<keyof ConversationEvent | 'cuts', z.ZodType>>)
-type EventAnswer = ConversationEvent & Pick<z.output<typeof recorded>, 'cuts'>
+  ...clipped,
+} satisfies Readonly<Record<keyof ConversationEvent | keyof typeof clipped, z.ZodType>>)
+type EventAnswer = ConversationEvent & Pick<z.output<typeof recorded>, keyof typeof clipped>
 
 const ofType = (type: keyof typeof dataSchemas) =>
   recorded.extend({ type: z.literal(type), data: z.looseObject(dataSchemas[type].shape) }).meta({ id: type })
@@ -51,14 +57,14 @@ const messageItem = z.looseObject({
     .record(z.string(), z.unknown())
     .optional()
     .describe('Fields that only the API or program of the message knows, such as `output_config`'),
-  cuts,
+  ...clipped,
   origin: origin.optional(),
 })
 const summaryItem = z.looseObject({
   kind: z.literal('summary'),
   ...marker,
   messages: z.array(message),
-  cuts,
+  ...clipped,
   method: dataSchemas.Condensed.shape.method,
 })
 const truncationItem = z.looseObject({

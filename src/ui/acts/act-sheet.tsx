@@ -161,7 +161,7 @@ interface StaleSheetProps {
 /** Shows how events written since the user last looked have changed the effective history, and offers to send the command anyway. */
 const StaleSheet = ({ acting, stale, title, isSending, anyway }: StaleSheetProps) => {
   const { came, last } = stale
-  const path = apiOf(acting.id, '/diff', { from: last - came, to: last })
+  const path = apiOf(acting.id, '/diff', { from: last - came, to: last, clip: 2_000 })
   const changes = effectiveChanges(useFetched(acting.source, path).value)
   return (
     <Sheet

@@ -2,14 +2,14 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { AnyBlock, Block } from '../../core.ts'
 import { useSetting } from '../settings.ts'
-import type { ApiSource } from '../source/source.ts'
+import { type ApiSource, problemOf } from '../source/source.ts'
 import { count, number, size } from '../words.ts'
 import type { ClippedString } from './cut.ts'
 import { blobOf, Image } from './image.tsx'
 import { Input } from './input.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { More } from './more.tsx'
-import { Text } from './text.tsx'
+import { Part, Text } from './text.tsx'
 import { type BlockParts, type BlockPlace, mayBeCut, textOf, type FullBlockReader, wholeOf } from './whole.ts'
 
 export interface BlocksProps {
@@ -18,6 +18,8 @@ export interface BlocksProps {
   readonly of?: BlockPlace | undefined
   readonly content: readonly (Block | AnyBlock)[]
   readonly cuts?: readonly ClippedString[] | undefined
+  /** Number of blocks of the whole message; default: those in `content`. */
+  readonly total?: number | undefined
   /** Form of the texts; default: the user's own setting. */
   readonly text?: 'exact' | 'rendered' | undefined
   readonly isOpen?: boolean | undefined
@@ -32,6 +34,7 @@ export const Blocks = ({
   of,
   content,
   cuts = [],
+  total,
   text: given,
   isOpen,
   isNamed = false,
@@ -42,7 +45,7 @@ export const Blocks = ({
   if (content.length === 0) return <p class="nothing">no content</p>
   const calls = content.filter(({ type }) => type.endsWith('tool_use')).length
   return (
-    <FirstBlocks content={content}>
+    <FirstBlocks content={content} total={total} load={of && ((index) => wholeOf(source, of, index).all())}>
       {(block, index) => {
         const cut = cuts.find((one) => one.block === index)
         const whole = of && cut && wholeOf(source, of, index)
@@ -52,6 +55,7 @@ export const Blocks = ({
             key={index}
             block={block}
             length={cut?.length}
+            isPart={cut?.omitted}
             {...{ text, isOpen, whole, outcome }}
           />
         )
@@ -65,21 +69,41 @@ const step = 100
 
 interface FirstBlocksProps {
   readonly content: readonly AnyBlock[]
+  /** Number of all blocks; default: those in `content`. */
+  readonly total?: number | undefined
+  /** Loads a block that is not in `content`. */
+  readonly load?: ((index: number) => Promise<AnyBlock>) | undefined
   readonly children: (block: AnyBlock, index: number) => ComponentChildren
 }
 
 /** Shows the first blocks of a content that may have thousands, and a button for more. */
-const FirstBlocks = ({ content, children }: FirstBlocksProps) => {
+const FirstBlocks = ({ content, total = content.length, load, children }: FirstBlocksProps) => {
   const [most, setMost] = useState(step)
-  const left = content.length - most
+  const [loaded, setLoaded] = useState<readonly AnyBlock[]>([])
+  const [problem, setProblem] = useState<string>()
+  const shown = [...content.slice(0, most), ...loaded.slice(0, Math.max(0, most - content.length))]
+  const next = Math.min(total, shown.length + step)
+  const showMore = async (): Promise<void> => {
+    const further = [...loaded]
+    while (load && content.length + further.length < next)
+      further.push(await load(content.length + further.length))
+    setLoaded(further)
+    setMost(next)
+  }
   return (
     <>
-      {content.slice(0, most).map(children)}
-      {left > 0 && (
-        <More onClick={() => setMost(most + step)}>
-          {number(Math.min(step, left))} more of {count(content.length, 'block')}
+      {shown.map(children)}
+      {next > shown.length && (
+        <More
+          onClick={() => {
+            setProblem(undefined)
+            showMore().catch((error: unknown) => setProblem(problemOf(error).detail))
+          }}
+        >
+          {number(next - shown.length)} more of {count(total, 'block')}
         </More>
       )}
+      {problem !== undefined && <p role="alert">{problem}</p>}
     </>
   )
 }
@@ -90,7 +114,7 @@ interface BlockProps extends BlockParts, Pick<BlocksProps, 'outcome'> {
   readonly isOnly?: boolean
 }
 
-const BlockView = ({ block, length, whole, text, isOpen, isOnly = false, outcome }: BlockProps) => {
+const BlockView = ({ block, length, isPart, whole, text, isOpen, isOnly = false, outcome }: BlockProps) => {
   switch (block.type) {
     case 'text':
       return (
@@ -118,14 +142,18 @@ const BlockView = ({ block, length, whole, text, isOpen, isOnly = false, outcome
               <Label kind="call" name={textOf(block['name'])} /> {outcome?.(textOf(block['id']))}
             </>
           )}
-          <Input of={block['input']} tool={textOf(block['name'])} {...{ length, whole, text, isOpen }} />
+          <Input
+            of={block['input']}
+            tool={textOf(block['name'])}
+            {...{ length, isPart, whole, text, isOpen }}
+          />
         </div>
       )
     case 'tool_result':
       return (
         <div class={block['is_error'] === true ? 'block result error' : 'block result'}>
           {block['is_error'] === true && <Label kind="error" />}
-          <Inner content={block['content']} field="content" {...{ length, whole, text, isOpen }} />
+          <Inner content={block['content']} field="content" {...{ length, isPart, whole, text, isOpen }} />
         </div>
       )
     case 'image':
@@ -141,7 +169,9 @@ const BlockView = ({ block, length, whole, text, isOpen, isOnly = false, outcome
       return (
         <div class="block other">
           <Label kind={block.type} />
-          {text === 'exact' || whole ? (
+          {isPart ? (
+            <Part value={block} path={[]} {...{ whole, length, text, isOpen }} />
+          ) : text === 'exact' || whole ? (
             <Text
               text={JSON.stringify(block, undefined, 2)}
               read={whole?.at([])}
@@ -169,6 +199,7 @@ const Inner = ({
 }: { readonly content: unknown; readonly field: string } & BlockParts) => {
   const { length, whole, isOpen } = parts
   const text = parts.text === 'exact' ? 'exact' : 'data'
+  if (parts.isPart) return <Part value={content} path={[field]} {...parts} />
   if (content === undefined || (Array.isArray(content) && content.length === 0))
     return <p class="nothing">empty</p>
   if (!Array.isArray(content))

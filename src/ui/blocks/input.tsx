@@ -7,7 +7,7 @@ import { leastCut } from './cut.ts'
 import { editLines, editsIn, type EditLine, type FileEdit, type InputEdits, patchLines } from './edits.ts'
 import { JsonTree } from './json-tree.tsx'
 import { More } from './more.tsx'
-import { Text } from './text.tsx'
+import { Part, Text } from './text.tsx'
 import { type BlockParts, mayBeCut, textOf } from './whole.ts'
 
 interface InputProps extends BlockParts {
@@ -20,6 +20,7 @@ type Fieldset = Readonly<Record<string, unknown>>
 
 /** Shows the input of a tool call: an edit of a file as a diff, and other fields one per line. */
 export const Input = ({ of, tool, ...parts }: InputProps) => {
+  if (parts.isPart) return <Part value={of} path={['input']} {...parts} />
   if (typeof of !== 'object' || of === null || Array.isArray(of))
     return <Text text={textOf(of)} as={parts.text} isOpen={parts.isOpen} />
   const input = of as Fieldset

@@ -5,7 +5,9 @@ import { blank, clamp } from './exact.ts'
 import { type Lot, piecesOf, type ReadOn } from './lot.ts'
 import { More } from './more.tsx'
 import { Opened } from './opened.tsx'
+import type { Path } from './reader-at.ts'
 import { Shown, type TextForm } from './shown.tsx'
+import { type BlockParts, textOf } from './whole.ts'
 
 interface TextProps {
   /** Text, or the beginning of a text that the server has clipped. */
@@ -42,6 +44,27 @@ export const Text = ({ text, length = text.length, read, as = 'exact', isOpen = 
       </More>
       {problem !== undefined && <p role="alert">{problem}</p>}
     </>
+  )
+}
+
+interface PartProps extends BlockParts {
+  /** Value of which the server has left out something; undefined if it has left out all of it. */
+  readonly value: unknown
+  /** Path of the value in its block. */
+  readonly path: Path
+}
+
+/** Shows the beginning of a value as JSON, and reads all of it when expanded. */
+export const Part = ({ value, path, whole, length = 0, text, isOpen }: PartProps) => {
+  const beginning = clamp(textOf(value)) ?? textOf(value)
+  return (
+    <Text
+      text={beginning}
+      as={text === 'exact' ? 'exact' : 'data'}
+      length={Math.max(length, beginning.length + 1)}
+      read={whole?.at(path)}
+      isOpen={isOpen}
+    />
   )
 }
 

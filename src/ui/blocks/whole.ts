@@ -35,6 +35,8 @@ export const wholeOf = (
 export interface BlockParts {
   /** Full length of the clipped string, in characters. */
   readonly length?: number | undefined
+  /** True if the server has left out values of the block. */
+  readonly isPart?: boolean | undefined
   /** Full content of the block; undefined if nothing is clipped. */
   readonly whole?: FullBlockReader | undefined
   readonly text: TextForm

@@ -324,6 +324,7 @@ const Content = ({ source, id, entry }: ContentProps) => {
       of={{ conversation: id, position: entry.position }}
       content={content}
       cuts={entry.cuts}
+      total={entry.blocks}
       isNamed
     />
   )

@@ -174,6 +174,7 @@ export const Said = ({ around, item }: BodyProps) => {
         <Blocks
           {...{ source, of, content }}
           cuts={item.cuts}
+          total={item.blocks}
           text={view.text}
           isOpen={whole.has(item.position)}
           outcome={(call) => <Outcome around={around} call={call} />}

@@ -49,6 +49,7 @@ export const Reply = ({ source, id, call, level: Heading = 'h2', figures = [] }:
               of={{ conversation: id, position }}
               content={content}
               cuts={event?.cuts}
+              total={event?.blocks}
               isNamed
             />
           </div>
