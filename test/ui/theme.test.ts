@@ -78,3 +78,42 @@ test('contrast is computed as WCAG says', () => {
   expect(contrast('#000000', '#ffffff')).toBeCloseTo(21)
   expect(contrast('#777777', '#ffffff')).toBeCloseTo(4.48, 2)
 })
+
+/** Returns the selectors of a sheet, one by one. */
+const selectorsIn = (sheet: string): readonly string[] =>
+  [...sheet.replaceAll(/\/\*[^]*?\*\//g, '').matchAll(/(?<=^|[{};])([^{};@]+)\{/g)].flatMap(([, list = '']) =>
+    list.split(/,(?![^(]*\))/).map((selector) => selector.trim()),
+  )
+
+/** Class of the elements that a selector styles, if it names one: `chip` for `.list .chip:hover`. */
+const classStyled = (selector: string): string | undefined => {
+  const last = selector
+    .replaceAll(/\([^)]*\)/g, '')
+    .split(/[\s>+~]+/)
+    .at(-1)
+  return /^\.([\w-]+)(?:\[.*\]|::?[\w-]+)*$/.exec(last ?? '')?.[1]
+}
+const isAnywhere = (selector: string): boolean => !/[\s>+~]/.test(selector)
+
+/** Components that several pages show. Each has its style in one sheet. */
+const components = /^(?:command|reply|waiting-call|diff-entry|inputs|tone-\w+)$/
+
+test('a page styles its own elements only: all sheets are loaded together', () => {
+  const sheets = globSync('src/ui/*/*.css', { cwd: root }).map((file) => ({
+    file,
+    selectors: selectorsIn(readFileSync(new URL(file, root), 'utf8')),
+  }))
+  const shared = globSync('src/ui/*.css', { cwd: root }).flatMap((file) =>
+    selectorsIn(readFileSync(new URL(file, root), 'utf8')),
+  )
+  const found = sheets.flatMap(({ file, selectors }) => {
+    const others = sheets.flatMap((other) => (other.file === file ? [] : other.selectors))
+    const styled = new Set([...shared, ...others].map(classStyled))
+    return selectors
+      .filter(isAnywhere)
+      .map(classStyled)
+      .filter((name) => name !== undefined && !components.test(name) && styled.has(name))
+      .map((name) => `.${name} in ${file}`)
+  })
+  expect(found).toEqual([])
+})
