@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { keymap, formatKey } from '../keys.ts'
+import { keymap, formatKey, type Topic } from '../keys.ts'
 import { go, here } from '../router.ts'
 import { closeSheet, Sheet } from '../sheet.tsx'
 import { hrefs, matchPath, queryOf } from '../url.ts'
@@ -17,9 +17,13 @@ const shownId = (): string | undefined => {
   return first === 'c' && id !== '' ? matchPath('/:id', `/${id}`)?.['id'] : undefined
 }
 
+/** Order of the topics. Moves come last, because they are made with keys. */
+const order: readonly Topic[] = ['Find', 'Look', 'Act', 'Page', 'Move']
+
 const actions = (): readonly Choice[] =>
   possible()
     .filter((action) => action !== 'palette')
+    .toSorted((one, other) => order.indexOf(keymap[one].topic) - order.indexOf(keymap[other].topic))
     .map((action) => {
       const { does, keys, topic } = keymap[action]
       const [key = ''] = keys
@@ -67,6 +71,7 @@ export const Palette = () => {
   const [typed, setTyped] = useState('')
   const [chosen, setChosen] = useState(0)
   const list = useRef<HTMLUListElement>(null)
+  const hint = `an action, ${shownId() === undefined ? 'words to find' : 'a position, call 61, diff 120 149'}, @id`
   const found = [...placeOf(placeIn(typed), shownId()), ...matchCommands(all, typed), ...searchFor(typed)]
   const shown = found.slice(0, typed === '' ? found.length : most)
   const choose = (choice: Choice | undefined): void => {
@@ -91,8 +96,8 @@ export const Palette = () => {
       <input
         type="text"
         role="combobox"
-        aria-label="An action, a position, call 61, diff 120 149, @id"
-        placeholder="an action, a position, call 61, diff 120 149, @id"
+        aria-label={`A${hint.slice(1)}`}
+        placeholder={hint}
         aria-expanded="true"
         aria-controls="palette-list"
         aria-activedescendant={shown.length > 0 ? `palette-${chosen}` : undefined}
