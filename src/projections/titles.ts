@@ -49,6 +49,13 @@ export const titleOf = (events: readonly ConversationEvent[]): string => {
   return oneLine(texts.find((text) => text.trim() !== '') ?? '')
 }
 
+/** Returns the words of a text that a client wrote, on one line: its summary if it has one, else the text without tags. */
+export const clientWords = (text: string): string => {
+  const beginning = text.slice(0, 4_000)
+  const [, summary] = /<summary>([^<]{1,300})<\/summary>/.exec(beginning) ?? []
+  return oneLine(summary ?? beginning.replaceAll(/<\/?[a-z][\w-]*>/g, ' '))
+}
+
 /** Returns a title in the form shown in lists: on one line, with at most 80 characters. */
 export const oneLine = (text: string): string => {
   const line = text.replace(/\s+/g, ' ').trim()

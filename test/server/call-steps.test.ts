@@ -105,3 +105,20 @@ test('a prompt that is answered again after a rewind is another turn', async () 
   ])
   expect(reader.stepAt(3)?.before).toBeUndefined()
 })
+
+test('a turn that a client began is named by what it told, not by its tags', async () => {
+  const { store } = await serving()
+  const chat = store.conversation('a')
+  const origin = { model: 'claude-opus-5-5' }
+  for (const content of [
+    '<task-notification>\n<task-id>a1</task-id>\n<summary>Agent "Review" completed</summary>\n</task-notification>',
+    '<system-reminder>Use <b>tabs</b>.</system-reminder>',
+  ]) {
+    await chat.append({ role: 'user', content })
+    await chat.append({ role: 'assistant', content: 'Yes.', origin })
+  }
+  const reader = createStepReader()
+  for await (const event of chat.events()) reader.take(event)
+  const prompts = [1, 3].map((position) => reader.stepAt(position)?.turn?.prompt)
+  expect(prompts).toEqual(['Agent "Review" completed', 'Use tabs .'])
+})

@@ -149,6 +149,15 @@ describe('of two requests', () => {
     expect(textOf(long).endsWith('b')).toBe(true)
     expect(excerptOf(long).endsWith('b')).toBe(false)
   })
+
+  test.each([
+    ['<task-notification>\n<summary>It is done</summary>\n</task-notification>', 'It is done'],
+    ['<system-reminder>Use tabs.</system-reminder> Fix it.', 'Use tabs.'],
+    ['<empty-part></empty-part>', 'empty-part'],
+    ['Fix <b>it</b>.', 'Fix <b>it</b>.'],
+  ])('the excerpt of %s has no tags of a client', (text, excerpt) => {
+    expect(excerptOf({ kind: 'message', position: 0, content: [{ type: 'text', text }] })).toBe(excerpt)
+  })
 })
 
 test('the address of a comparison holds all of it', () => {

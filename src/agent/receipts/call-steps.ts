@@ -1,7 +1,7 @@
 import { type Block, isBlock } from '../../events/blocks.ts'
 import { type ConversationEvent, messageOf } from '../../events/events.ts'
 import { kindOf } from '../../projections/columns.ts'
-import { oneLine, titleOf } from '../../projections/titles.ts'
+import { clientWords, oneLine, titleOf } from '../../projections/titles.ts'
 import { isSameReply } from '../models/usage.ts'
 import { isUnproven } from './calls.ts'
 
@@ -139,7 +139,7 @@ export const createStepReader = (): StepReader => {
         else addResults(event, messageOf(event).content)
         if (kindOf(event) === 'u') {
           const { position, metadata } = event
-          const prompt = titleOf([event]) || oneLine(textIn(messageOf(event).content))
+          const prompt = titleOf([event]) || clientWords(textIn(messageOf(event).content))
           turns.push({ from: position, position, prompt, time: metadata.time })
           last = undefined
         }

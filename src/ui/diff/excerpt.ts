@@ -1,3 +1,4 @@
+import { gistOf, wrappedParts } from '../blocks/wrappers.ts'
 import { count } from '../words.ts'
 import type { DiffRowEntry } from './rows.ts'
 
@@ -43,15 +44,15 @@ export const textOf = (entry: ExcerptEntry): string =>
     .join('\n\n')
 
 /**
- * Returns the first 300 characters of the first non-blank text in an entry. For a truncation, returns the reason or the number of
+ * Returns the first 300 characters of the first non-blank text in an entry, without tags around it. For a truncation, returns the reason or the number of
  * messages left out.
  */
 export const excerptOf = (entry: ExcerptEntry): string => {
   if (entry.kind === 'truncation')
     return entry.reason ?? `${count(entry.messagesHidden ?? 0, 'message')} left out`
   for (const block of contentOf(entry)) {
-    const text = textIn(block).trim()
-    if (text !== '') return text.slice(0, 300)
+    const [text = ''] = wrappedParts(textIn(block).trim().slice(0, 4_000), true)
+    if (text !== '') return (typeof text === 'string' ? text : gistOf(text) || text.tag).slice(0, 300)
   }
   return ''
 }
