@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { appendFileSync, copyFileSync, mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
+import { text as textFrom } from 'node:stream/consumers'
 import { Client as NextClient } from '@modelcontextprotocol/client'
 import { StdioClientTransport as NextTransport } from '@modelcontextprotocol/client/stdio'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -116,6 +119,17 @@ describe('palimpsest mcp', () => {
       expect(JSON.stringify(content)).toContain('54329')
       await client.close()
       await expect.poll(() => isRunning(pid ?? 0)).toBe(false)
+    }))
+
+  it('ends with the reason when its client sends a message that is too long', () =>
+    inDirectory(async (directory) => {
+      await condensed(directory)
+      const server = spawn(node, [await program(), 'mcp'], { cwd: directory })
+      const [code, problem] = [once(server, 'exit'), textFrom(server.stderr)]
+      server.stdin.on('error', () => undefined)
+      server.stdin.write(`{"jsonrpc":"2.0","id":1,"method":"${'x'.repeat(11 * 1024 * 1024)}"}\n`)
+      expect(await code).toEqual([1, null])
+      expect(await problem).toContain('standard input has a message of more than 10 MiB')
     }))
 })
 

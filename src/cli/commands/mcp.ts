@@ -1,5 +1,7 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
+import { invalidInput } from '../../events/errors.ts'
+import { toError } from '../../result/typed-error.ts'
 import { version } from '../package.ts'
 import { abortOnSignals, untilAborted } from '../work/abort-on-signals.ts'
 import { type CommandSession, conversationNamed, type Shell } from '../shell.ts'
@@ -43,10 +45,18 @@ Examples:
           })
           const { drain, forget } = abortOnSignals()
           const input = once(host.stdin, 'end').catch(() => undefined)
-          await server.connect(new StdioServerTransport())
-          await Promise.race([input, untilAborted(drain.signal)])
+          const transport = new StdioServerTransport()
+          const isCut = new Promise<boolean>((resolve) => {
+            transport.onclose = () => resolve(true)
+          })
+          await server.connect(transport)
+          const isTooLong = await Promise.race([input, untilAborted(drain.signal), isCut])
           await server.close()
           forget()
+          if (isTooLong === true)
+            throw toError(
+              invalidInput('standard input', 'has a message of more than 10 MiB: send less at once'),
+            )
         },
       ),
     )
