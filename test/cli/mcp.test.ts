@@ -129,7 +129,7 @@ describe('palimpsest mcp', () => {
       server.stdin.on('error', () => undefined)
       server.stdin.write(`{"jsonrpc":"2.0","id":1,"method":"${'x'.repeat(11 * 1024 * 1024)}"}\n`)
       expect(await code).toEqual([1, null])
-      expect(await problem).toContain('standard input has a message of more than 10 MiB')
+      expect(await problem).toContain('standard input: has a message of more than 10 MiB')
     }))
 })
 
