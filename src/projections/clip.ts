@@ -16,7 +16,7 @@ export interface ClippedField {
   /** Length of the uncut string in UTF-16 code units; for a field that is not a string, the length of its JSON. */
   readonly length: number
   /** True if values are left out: the last ones in the field, or the whole field and the block's fields after it. */
-  readonly omitted?: true
+  readonly omitted?: true | undefined
 }
 type Clipped<A> = A & {
   readonly cuts?: readonly ClippedField[]

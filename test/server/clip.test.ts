@@ -203,7 +203,7 @@ describe('a clipped read', () => {
     const chat = store.conversation('a')
     const isTools = whole[0]?.['input_schema'] !== undefined
     await (isTools
-      ? chat.configure({ tools: whole as never })
+      ? chat.configure({ tools: whole })
       : chat.append({
           role: whole[0]?.['type'] === 'tool_use' ? 'assistant' : 'user',
           content: whole as unknown as Block[],

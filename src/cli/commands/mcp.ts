@@ -46,8 +46,9 @@ Examples:
           const { drain, forget } = abortOnSignals()
           const input = once(host.stdin, 'end').catch(() => undefined)
           const transport = new StdioServerTransport()
+          // It closes by itself only if a message is too long.
           const isCut = new Promise<boolean>((resolve) => {
-            transport.onclose = () => resolve(true)
+            Object.assign(transport, { onclose: () => resolve(true) })
           })
           await server.connect(transport)
           const isTooLong = await Promise.race([input, untilAborted(drain.signal), isCut])
