@@ -95,13 +95,14 @@ export const openSession = async (settings: PostgresSettings): Promise<DatabaseS
 
 const sessionOn = async (
   Driver: typeof Client,
-  { url, database, user, password, ssl, attempt }: PostgresSettings,
+  { url, database, user, password, ssl, channelBinding, attempt }: PostgresSettings,
   { host, port }: ServerAddress,
 ): Promise<DatabaseSession> => {
   const client = new Driver({
     host,
     port,
     ssl,
+    enableChannelBinding: ssl !== false && channelBinding !== 'disable',
     ...(database !== undefined && { database }),
     ...(user !== undefined && { user }),
     ...(password !== undefined && { password }),
@@ -110,6 +111,8 @@ const sessionOn = async (
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   })
+  let unbound: Error | undefined
+  if (channelBinding === 'require') requireChannelBinding(client, (error) => (unbound = error))
   // The declarations of the driver lack these two.
   const holder = client as Client & { readonly ref: () => void; readonly unref: () => void }
   let isOver = false
@@ -184,8 +187,29 @@ const sessionOn = async (
     }
   } catch (error) {
     end()
-    throw error
+    throw unbound ?? error
   }
+}
+
+/**
+ * Ends a connection whose server would let the client in without binding the login to the connection, before a password is sent: it may
+ * be another server in between. The driver alone takes what is offered.
+ */
+const requireChannelBinding = ({ connection }: Client, refused: (error: Error) => void): void => {
+  let isBound = false
+  const refuse = (): void => {
+    refused(new Error('the server offers no channel binding, which the URL requires'))
+    connection.stream.destroy()
+  }
+  connection.on('authenticationSASL', ({ mechanisms }: { readonly mechanisms: readonly string[] }) => {
+    isBound = mechanisms.includes('SCRAM-SHA-256-PLUS')
+    if (!isBound) refuse()
+  })
+  for (const other of ['authenticationCleartextPassword', 'authenticationMD5Password'])
+    connection.on(other, refuse)
+  connection.on('authenticationOk', () => {
+    if (!isBound) refuse()
+  })
 }
 
 const refusal = (store: string, problem: string): StoreError => ({

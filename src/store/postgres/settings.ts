@@ -11,6 +11,9 @@ export interface ServerAddress {
   readonly port: number
 }
 
+const channelBindings = ['disable', 'prefer', 'require'] as const
+export type ChannelBinding = (typeof channelBindings)[number]
+
 /** Settings in a `postgres:` URL. */
 export interface PostgresSettings {
   /** URL of the store without credentials, for messages. */
@@ -22,6 +25,8 @@ export interface PostgresSettings {
   readonly user: string | undefined
   readonly password: string | undefined
   readonly ssl: false | ConnectionOptions
+  /** Whether the login must be, may be or is not bound to the TLS connection, so that nobody in between can pass it on. */
+  readonly channelBinding: ChannelBinding
   /** Schema that contains the store's tables and functions. */
   readonly schema: string
   /** Maximum number of connections for reads and blobs; appends, followers and liveness use one each in addition. */
@@ -37,8 +42,20 @@ export interface PostgresSettings {
 const example = 'postgres://user:password@host:5432/database'
 const defaultPort = 5432
 const numbers = { connections: 8, timeout: 10_000, attempt: 5_000, patience: 20_000 } as const
-const parameterNames = ['schema', 'sslmode', 'sslrootcert', ...Object.keys(numbers)]
+const parameterNames = ['schema', 'sslmode', 'sslrootcert', 'channel_binding', ...Object.keys(numbers)]
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full']
+/** Parameters of other programs, as providers write them into URLs, with the values that hold here in any case. */
+const others: Readonly<Record<string, readonly string[]>> = {
+  target_session_attrs: ['read-write', 'primary', 'any'],
+  pgbouncer: ['true', 'false'],
+  uselibpqcompat: ['true', 'false'],
+}
+/** What to write instead of some parameters of other programs. */
+const advice: Readonly<Record<string, string>> = {
+  connection_limit: 'write connections',
+  connect_timeout: 'write attempt, in milliseconds',
+  options: 'leave it out, and give settings to the role (ALTER ROLE … SET)',
+}
 // A timer fires at once if its milliseconds overflow.
 const wholeNumber = /^[1-9]\d{0,8}$/
 /** Short enough for the names of channels, which contain the schema's. */
@@ -51,7 +68,7 @@ const hostPattern = /^(\[[^\]]+\]|%2F[^[\]:]*|[^[\]:%]+)(?::(\d{1,5}))?$/i
 /**
  * Parses a URL such as `postgres://user:password@host:5432/database?schema=palimpsest`. Several hosts, separated by commas, are tried in
  * turn; a host such as `%2Fvar%2Frun%2Fpostgresql` is a folder with a Unix socket. Parameters: `schema` (default `palimpsest`), `sslmode` (`disable`, the default, `require`, `verify-ca` or `verify-full`),
- * `sslrootcert` (a file), `connections`, and in milliseconds `timeout`, `attempt` and `patience`.
+ * `sslrootcert` (a file), `channel_binding` (`disable`, the default, `prefer` or `require`), `connections`, and in milliseconds `timeout`, `attempt` and `patience`.
  *
  * The error does not repeat the contents of an invalid URL, which may include a password.
  */
@@ -83,6 +100,7 @@ export const postgresSettings = (given: string): E.Either<InvalidInput, Postgres
       password:
         colon < 0 || userinfo === undefined ? undefined : decodeURIComponent(userinfo.slice(colon + 1)),
       ssl: ssl.right,
+      channelBinding: channelBindings.find((way) => way === parameters.get('channel_binding')) ?? 'disable',
       schema,
       connections: numberOf(parameters, 'connections'),
       timeout: numberOf(parameters, 'timeout'),
@@ -109,13 +127,19 @@ const serverIn = (text: string): ServerAddress | undefined => {
 
 const parameterProblem = (parameters: URLSearchParams): string | undefined => {
   for (const [name, value] of parameters) {
+    const allowed = others[name]
+    if (allowed?.includes(value)) continue
+    if (allowed) return `${name} must be one of ${allowed.join(', ')}`
+    if (advice[name] !== undefined) return `unknown parameter ${name}: ${advice[name]}`
     if (!parameterNames.includes(name))
       return `unknown parameter ${name}; expected one of ${[...parameterNames, 'seal'].join(', ')}`
     if (parameters.getAll(name).length > 1) return `${name} is given twice`
     if (name in numbers && !wholeNumber.test(value))
       return `${name} must be a whole number from 1 to 999999999`
-    if (name === 'sslmode' && !sslModes.includes(value))
+    if (name === 'sslmode' && !sslModes.includes(value) && value !== 'no-verify')
       return `sslmode must be one of ${sslModes.join(', ')}`
+    if (name === 'channel_binding' && !channelBindings.some((way) => way === value))
+      return `channel_binding must be one of ${channelBindings.join(', ')}`
     if (name === 'schema' && !schemaName.test(value))
       return 'schema must be a name of at most 40 characters a–z 0–9 _, beginning with a letter or _'
   }
@@ -125,9 +149,14 @@ const parameterProblem = (parameters: URLSearchParams): string | undefined => {
 const sslOf = (parameters: URLSearchParams): E.Either<InvalidInput, false | ConnectionOptions> => {
   const mode = parameters.get('sslmode') ?? 'disable'
   const file = parameters.get('sslrootcert')
-  if (mode === 'disable')
-    return file === null ? E.right(false) : wrong('sslrootcert needs sslmode=verify-ca or verify-full')
-  if (mode === 'require') return E.right({ rejectUnauthorized: false })
+  if (mode === 'disable') {
+    if (file !== null) return wrong('sslrootcert needs sslmode=verify-ca or verify-full')
+    return parameters.get('channel_binding') === 'require'
+      ? wrong('channel_binding=require needs sslmode=require, verify-ca or verify-full')
+      : E.right(false)
+  }
+  // The driver's own name for it is no-verify.
+  if (mode === 'require' || mode === 'no-verify') return E.right({ rejectUnauthorized: false })
   try {
     return E.right({
       ...(file !== null && { ca: readFileSync(file, 'utf8') }),

@@ -24,6 +24,18 @@ describe('the URL of a PostgreSQL store', () => {
         ],
       },
     ],
+    // As providers write them: Neon, Supabase, Heroku, and node-postgres itself.
+    [
+      'postgresql://ann:secret@ep-1-pooler.eu.aws.neon.tech/d?sslmode=require&channel_binding=require',
+      { ssl: { rejectUnauthorized: false }, channelBinding: 'require' },
+    ],
+    [
+      'postgresql://a.b:secret@h.pooler.supabase.com:6543/postgres?pgbouncer=true',
+      { user: 'a.b', ssl: false },
+    ],
+    ['postgres://ann:secret@h/d?sslmode=no-verify', { ssl: { rejectUnauthorized: false } }],
+    ['postgres://ann:secret@h/d?sslmode=require&uselibpqcompat=true', { channelBinding: 'disable' }],
+    ['postgres://ann:secret@a,b/d?target_session_attrs=read-write', { channelBinding: 'disable' }],
   ])('%s', (url, expected) => {
     expect(of(url)).toMatchObject(expected)
   })
@@ -40,8 +52,12 @@ describe('the URL of a PostgreSQL store', () => {
     ['postgres://ann:secret@a,,b/d', 'host'],
     ['postgres://ann:secret@%2Fvar%2/d', '%25'],
     ['postgres://ann:secret@h/d?sslmode=prefer', 'disable, require, verify-ca, verify-full'],
-    ['postgres://ann:secret@h/d?sslmode=require&channel_binding=secret', 'unknown parameter channel_binding'],
-    ['postgres://ann:secret@h/d?options=-c%20role%3Dsecret', 'unknown parameter options'],
+    ['postgres://ann:secret@h/d?sslmode=require&channel_binding=secret', 'disable, prefer, require'],
+    ['postgres://ann:secret@h/d?channel_binding=require', 'needs sslmode=require'],
+    ['postgres://ann:secret@h/d?options=-c%20role%3Dsecret', 'unknown parameter options: leave it out'],
+    ['postgres://ann:secret@h/d?connection_limit=5', 'write connections'],
+    ['postgres://ann:secret@h/d?target_session_attrs=standby', 'read-write, primary, any'],
+    ['postgres://ann:secret@h/d?application_name=x', 'unknown parameter application_name; expected one of'],
     ['postgres://ann:secret@h/d?schema=a&schema=b', 'twice'],
     ['postgres://ann:secret@h/d?timeout=0', 'whole number'],
     ['postgres://ann:secret@h/d?attempt=1e3', 'whole number'],

@@ -37,6 +37,7 @@ describe.skipIf(!isOwn || !hasOpenssl)(`a PostgreSQL server with TLS${whySkipped
     const rules = [
       'hostssl all secure 127.0.0.1/32 scram-sha-256',
       'hostnossl all secure 127.0.0.1/32 reject',
+      'hostssl all cleartext 127.0.0.1/32 password',
       'host all all 127.0.0.1/32 trust',
     ]
     writeFileSync(hba, `${rules.join('\n')}\n`)
@@ -46,6 +47,7 @@ describe.skipIf(!isOwn || !hasOpenssl)(`a PostgreSQL server with TLS${whySkipped
     atEnd(server.remove)
     const admin = await administrator(server.url())
     await admin.query(`CREATE ROLE secure LOGIN PASSWORD 'p@ss'; GRANT CREATE ON DATABASE postgres TO secure`)
+    await admin.query(`CREATE ROLE cleartext LOGIN PASSWORD 'p@ss'`)
     const unencrypted = await postgresUrl(newSchema(), '&sslmode=require')
     expect(left(await openPostgres(unencrypted)())).toMatchObject({
       _tag: 'StoreUnavailable',
@@ -66,8 +68,18 @@ describe.skipIf(!isOwn || !hasOpenssl)(`a PostgreSQL server with TLS${whySkipped
     for (const [host, parameters] of [
       ['127.0.0.1', '&sslmode=require'],
       ['127.0.0.1', `&sslmode=verify-ca${trusting('ca')}`],
+      ['localhost', '&sslmode=require&channel_binding=require'],
+      ['localhost', '&sslmode=require&channel_binding=prefer'],
     ] as const)
       await openedPostgres(url(host, parameters))
+    // A server that asks for the password itself, or for none, may be another one.
+    for (const role of ['cleartext', 'palimpsest']) {
+      const unbound = url('localhost', '&sslmode=require&channel_binding=require').replace('secure', role)
+      expect(left(await openPostgres(unbound)())).toMatchObject({
+        _tag: 'StoreUnavailable',
+        message: expect.stringContaining('channel binding') as string,
+      })
+    }
     for (const [host, parameters, tag, reason] of [
       ['127.0.0.1', `&sslmode=verify-full${trusting('ca')}`, 'StoreUnavailable', 'altnames'],
       ['localhost', `&sslmode=verify-full${trusting('other')}`, 'StoreUnavailable', 'certificate'],
