@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { problemOf } from '../source/source.ts'
 import { size } from '../words.ts'
 import { blank, clamp } from './exact.ts'
+import { JsonTree } from './json-tree.tsx'
 import { type Lot, piecesOf, type ReadOn } from './lot.ts'
 import { More } from './more.tsx'
 import { Opened } from './opened.tsx'
@@ -54,8 +55,17 @@ interface PartProps extends BlockParts {
   readonly path: Path
 }
 
-/** Shows the beginning of a value as JSON, and reads all of it when expanded. */
-export const Part = ({ value, path, whole, length = 0, text, isOpen }: PartProps) => {
+/** Shows what there is of a value as a tree, or as text if it is to be exact, and reads all of it when expanded. */
+export const Part = ({ value, path, whole, length = 0, text, isOpen = false }: PartProps) => {
+  const [isText, setText] = useState(isOpen)
+  useEffect(() => setText(isOpen), [isOpen])
+  if (!isText && text !== 'exact' && typeof value === 'object' && value !== null)
+    return (
+      <>
+        <JsonTree value={value} />
+        <More onClick={() => setText(true)}>this is its beginning; open all {size(length)}</More>
+      </>
+    )
   const beginning = clamp(textOf(value)) ?? textOf(value)
   return (
     <Text
@@ -63,7 +73,7 @@ export const Part = ({ value, path, whole, length = 0, text, isOpen }: PartProps
       as={text === 'exact' ? 'exact' : 'data'}
       length={Math.max(length, beginning.length + 1)}
       read={whole?.at(path)}
-      isOpen={isOpen}
+      isOpen={isText}
     />
   )
 }

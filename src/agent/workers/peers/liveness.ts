@@ -75,7 +75,7 @@ async function* isGone(store: EventStore, actor: Actor, name: string): Fallible<
 }
 
 /** Milliseconds between checks of workers that hold conversations. */
-const often = 25
+const often = 50
 /** Milliseconds between checks while no other worker holds a conversation. */
 const sometimes = 100
 /** Milliseconds between checks of all other workers. */
