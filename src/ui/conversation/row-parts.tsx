@@ -151,11 +151,15 @@ const outcomeOf = (
   return [
     ...(tone === 'result' && isFailed(item) ? ['✕ error'] : []),
     ...(outline?.retries.includes(item.position) === true ? ['○ retry'] : []),
-    size(length),
+    hasMoreBlocks(item) ? `over ${size(length)}` : size(length),
     ...(tokens !== undefined && tone !== 'result' && tone !== 'user' ? [`context ${brief(tokens)}`] : []),
     ...(took > 0 && tone !== 'user' ? [duration(took)] : []),
   ]
 }
+
+/** Reports whether the server has left out the last blocks of an item. */
+const hasMoreBlocks = (item: ClippedItem | ShownEntry): boolean =>
+  item.kind !== 'truncation' && item.blocks !== undefined
 
 const isFailed = (item: ClippedItem | ShownEntry): boolean =>
   item.kind === 'message' &&
