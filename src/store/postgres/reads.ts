@@ -62,10 +62,10 @@ export const postgresReads = ({ url, schema }: PostgresSettings): PostgresReads 
     `CROSS JOIN LATERAL (SELECT s.name FROM ${schema}.streams s WHERE s.id = ${event}.stream OFFSET 0) s`
 
   // The last position that a read searches: after removed events, the next one however far it is.
-  const bound = `greatest($1::bigint + ${window},
+  const searched = `greatest($1::bigint + ${window},
     (SELECT e.position FROM ${schema}.events e WHERE e.position > $1 ORDER BY e.position LIMIT 1))`
   const untilOf = (column: string): string =>
-    `(SELECT e.${column} FROM ${schema}.events e WHERE e.position > $1 AND e.position <= ${bound}
+    `(SELECT e.${column} FROM ${schema}.events e WHERE e.position > $1 AND e.position <= ${searched}
       ORDER BY e.position DESC LIMIT 1)`
   // The server does not sort: beginning to sort takes it several times as long as the rest. No value depends on another row's.
   const allSql = `
@@ -79,7 +79,7 @@ export const postgresReads = ({ url, schema }: PostgresSettings): PostgresReads 
       SELECT ${columns}, s.name, octet_length(e.data) AS bytes,
         sum(octet_length(e.data)) OVER (ORDER BY e.position) AS through
       FROM ${schema}.events e ${nameOf('e')}
-      WHERE e.position > $1 AND e.position <= ${bound} AND ${hasPrefix('$2')} ORDER BY e.position LIMIT $3
+      WHERE e.position > $1 AND e.position <= ${searched} AND ${hasPrefix('$2')} ORDER BY e.position LIMIT $3
     ) e ON e.through - e.bytes < ${mostBytes}`
 
   const all: PostgresReads['all'] =
