@@ -25,7 +25,7 @@ export interface PostgresSettings {
   readonly user: string | undefined
   readonly password: string | undefined
   readonly ssl: false | ConnectionOptions
-  /** Whether the login must be, may be or is not bound to the TLS connection, so that nobody in between can pass it on. */
+  /** Binding of the login to the TLS connection, without which somebody in between could pass the login on. */
   readonly channelBinding: ChannelBinding
   /** Schema that contains the store's tables and functions. */
   readonly schema: string
@@ -45,17 +45,17 @@ const numbers = { connections: 8, timeout: 10_000, attempt: 5_000, patience: 20_
 const parameterNames = ['schema', 'sslmode', 'sslrootcert', 'channel_binding', ...Object.keys(numbers)]
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full']
 /** Parameters of other programs, as providers write them into URLs, with the values that hold here in any case. */
-const others: Readonly<Record<string, readonly string[]>> = {
-  target_session_attrs: ['read-write', 'primary', 'any'],
-  pgbouncer: ['true', 'false'],
-  uselibpqcompat: ['true', 'false'],
-}
-/** What to write instead of some parameters of other programs. */
-const advice: Readonly<Record<string, string>> = {
-  connection_limit: 'write connections',
-  connect_timeout: 'write attempt, in milliseconds',
-  options: 'leave it out, and give settings to the role (ALTER ROLE … SET)',
-}
+const others: ReadonlyMap<string, readonly string[]> = new Map([
+  ['target_session_attrs', ['read-write', 'primary', 'any']],
+  ['pgbouncer', ['true', 'false']],
+  ['uselibpqcompat', ['true', 'false']],
+])
+/** Advice on other parameters of other programs. */
+const advice: ReadonlyMap<string, string> = new Map([
+  ['connection_limit', 'write connections'],
+  ['connect_timeout', 'write attempt, in milliseconds'],
+  ['options', 'leave it out, and give settings to the role (ALTER ROLE … SET)'],
+])
 // A timer fires at once if its milliseconds overflow.
 const wholeNumber = /^[1-9]\d{0,8}$/
 /** Short enough for the names of channels, which contain the schema's. */
@@ -127,10 +127,11 @@ const serverIn = (text: string): ServerAddress | undefined => {
 
 const parameterProblem = (parameters: URLSearchParams): string | undefined => {
   for (const [name, value] of parameters) {
-    const allowed = others[name]
+    const allowed = others.get(name)
     if (allowed?.includes(value)) continue
     if (allowed) return `${name} must be one of ${allowed.join(', ')}`
-    if (advice[name] !== undefined) return `unknown parameter ${name}: ${advice[name]}`
+    const instead = advice.get(name)
+    if (instead !== undefined) return `unknown parameter ${name}: ${instead}`
     if (!parameterNames.includes(name))
       return `unknown parameter ${name}; expected one of ${[...parameterNames, 'seal'].join(', ')}`
     if (parameters.getAll(name).length > 1) return `${name} is given twice`

@@ -58,6 +58,8 @@ describe('the URL of a PostgreSQL store', () => {
     ['postgres://ann:secret@h/d?connection_limit=5', 'write connections'],
     ['postgres://ann:secret@h/d?target_session_attrs=standby', 'read-write, primary, any'],
     ['postgres://ann:secret@h/d?application_name=x', 'unknown parameter application_name; expected one of'],
+    ['postgres://ann:secret@h/d?constructor=1', 'unknown parameter constructor; expected one of'],
+    ['postgres://ann:secret@h/d?__proto__=1', 'unknown parameter __proto__; expected one of'],
     ['postgres://ann:secret@h/d?schema=a&schema=b', 'twice'],
     ['postgres://ann:secret@h/d?timeout=0', 'whole number'],
     ['postgres://ann:secret@h/d?attempt=1e3', 'whole number'],
