@@ -54,7 +54,8 @@ export const clippedItem = <I extends Item | Entry>(item: I, most: number): Clip
     item.kind === 'message'
       ? { ...item, content: clip.blocks(item.content) }
       : { ...item, messages: clip.messages(item.messages) }
-  return clip.isCut() ? { ...clipped, ...clip.report() } : item
+  const report = clip.report()
+  return report ? { ...clipped, ...report } : item
 }
 
 /**
@@ -65,7 +66,8 @@ export const clippedItem = <I extends Item | Entry>(item: I, most: number): Clip
 export const clippedEvent = (event: ConversationEvent, most: number): Clipped<ConversationEvent> => {
   const clip = createClip(most)
   const clipped = eventWith(event, clip)
-  return clip.isCut() ? { ...clipped, ...clip.report() } : event
+  const report = clip.report()
+  return report ? { ...clipped, ...report } : event
 }
 
 const eventWith = (event: ConversationEvent, clip: Clip): ConversationEvent => {
@@ -96,8 +98,8 @@ interface Clip {
   /** Cuts blocks, which continue those given before. */
   readonly blocks: <B extends Block | Fields>(blocks: readonly B[]) => B[]
   readonly messages: <M extends { readonly content: readonly Block[] }>(messages: readonly M[]) => M[]
-  readonly isCut: () => boolean
-  readonly report: () => Pick<Clipped<unknown>, 'cuts' | 'blocks'>
+  /** Returns what was cut; undefined if nothing was. */
+  readonly report: () => Pick<Clipped<unknown>, 'cuts' | 'blocks'> | undefined
 }
 
 const createClip = (most: number): Clip => {
@@ -173,8 +175,10 @@ const createClip = (most: number): Clip => {
         const content = blocks(said.content)
         return content.length === 0 && said.content.length > 0 ? [] : [{ ...said, content }]
       }),
-    isCut: () => cuts.length > 0 || kept < count,
-    report: () => ({ ...(cuts.length > 0 && { cuts }), ...(kept < count && { blocks: count }) }),
+    report: () =>
+      cuts.length > 0 || kept < count
+        ? { ...(cuts.length > 0 && { cuts }), ...(kept < count && { blocks: count }) }
+        : undefined,
   }
 }
 

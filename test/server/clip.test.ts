@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Block } from '../../src/events/blocks.ts'
+import { type AnyBlock, type Block, unknownBlock } from '../../src/events/blocks.ts'
 import type { ClippedField } from '../../src/projections/clip.ts'
 import { anyBlocks } from '../support/random-blocks.ts'
 import { runs } from '../support/runs.ts'
@@ -185,13 +185,18 @@ describe('a clipped read', () => {
 
   const fields = (most: number): Fields =>
     Object.fromEntries(Array.from({ length: most }, (_, index) => [`field ${index}`, index]))
-  const words = (most: number): Fields[] =>
+  const words = (most: number): AnyBlock[] =>
     Array.from({ length: most }, (_, index) => ({ type: 'text', text: `word ${index}` }))
-  const call = (input: unknown): Fields => ({ type: 'tool_use', id: 'call', name: 'run', input })
-  const tools = (most: number): Fields[] =>
-    words(most).map(({ text: description }, index) => ({ name: `t${index}`, description, input_schema: {} }))
+  const call = (input: unknown): AnyBlock => ({ type: 'tool_use', id: 'call', name: 'run', input })
+  const tools = (most: number): AnyBlock[] =>
+    words(most).map(({ text: description }, index) => ({
+      type: 'custom',
+      name: `t${index}`,
+      description,
+      input_schema: {},
+    }))
 
-  test.each<readonly [string, readonly Fields[]]>([
+  test.each<readonly [string, readonly AnyBlock[]]>([
     ['an input of 100,000 fields', [call(fields(100_000)), ...words(3)]],
     ['an input with a list of 100,000 entries', [call({ list: Array(100_000).fill(0), then: 'more' })]],
     ['a result of 30,000 blocks', [{ type: 'tool_result', tool_use_id: 'call', content: words(30_000) }]],
@@ -201,12 +206,11 @@ describe('a clipped read', () => {
   ])('has the first 100,000 characters of %s', async (_, whole) => {
     const { fetch, store } = await serving()
     const chat = store.conversation('a')
-    const isTools = whole[0]?.['input_schema'] !== undefined
-    await (isTools
+    await (whole[0]?.type === 'custom'
       ? chat.configure({ tools: whole })
       : chat.append({
-          role: whole[0]?.['type'] === 'tool_use' ? 'assistant' : 'user',
-          content: whole as unknown as Block[],
+          role: whole[0]?.type === 'tool_use' ? 'assistant' : 'user',
+          content: whole.map(unknownBlock),
         }))
     const answer = await (await fetch('conversations/a/events?clip=700')).text()
     const [event] = (JSON.parse(answer) as { readonly items: readonly ClippedAnswer[] }).items

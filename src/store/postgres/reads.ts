@@ -8,7 +8,7 @@ import type { PostgresSettings } from './settings.ts'
 
 /** Bytes of data after which a page ends. */
 const pageBytes = 256 * 1024
-/** The same for a read across all streams. */
+/** Bytes of data after which a read across all streams ends. */
 const mostBytes = 4 * pageBytes
 /** Maximum number of events that one read across all streams searches. */
 const window = 5_000

@@ -66,7 +66,8 @@ export const Part = ({ value, path, whole, length = 0, text, isOpen = false }: P
         <More onClick={() => setText(true)}>this is its beginning; open all {size(length)}</More>
       </>
     )
-  const beginning = clamp(textOf(value)) ?? textOf(value)
+  const known = textOf(value)
+  const beginning = clamp(known) ?? known
   return (
     <Text
       text={beginning}

@@ -44,8 +44,8 @@ export const textOf = (entry: ExcerptEntry): string =>
     .join('\n\n')
 
 /**
- * Returns the first 300 characters of the first non-blank text in an entry, without tags around it. For a truncation, returns the reason or the number of
- * messages left out.
+ * Returns the first 300 characters of the first non-blank text in an entry, without tags around it. For a truncation, returns the
+ * reason or the number of messages left out.
  */
 export const excerptOf = (entry: ExcerptEntry): string => {
   if (entry.kind === 'truncation')
